@@ -98,10 +98,10 @@ const SITE_COLUMNS: &[TableColumn<CallCellFn>] = &[
 /// Name of the column with the requests that a call completed or, where `started` is true, started.
 pub(crate) const REQUESTS_COLUMN: &str = "requests";
 
-/// Columns of a listed request.
+/// Columns of a listed request. Thread and number of an unknown one are absent.
 pub(crate) const REQUEST_COLUMNS: &[TableColumn<RequestCellFn>] = &[
-    TableColumn { name: "thread", column_type: ColumnType::Int32, cell: |(id, _)| CellValue::Number(id.thread.into()) },
-    TableColumn { name: "request", column_type: ColumnType::IncreasingInt64, cell: |(id, _)| u64_cell(Some(id.number)) },
+    TableColumn { name: "thread", column_type: ColumnType::Int32, cell: |(id, _)| u32_cell(id.is_known().then_some(id.thread.into())) },
+    TableColumn { name: "request", column_type: ColumnType::IncreasingInt64, cell: |(id, _)| u64_cell(id.is_known().then_some(id.number)) },
     TableColumn { name: "peer", column_type: ColumnType::Int32, cell: |(_, listed)| rank_or_tag_cell(if_received(listed, listed.peer)) },
     TableColumn { name: "tag", column_type: ColumnType::Int32, cell: |(_, listed)| rank_or_tag_cell(if_received(listed, listed.tag)) },
     TableColumn { name: "bytes", column_type: ColumnType::Int64, cell: |(_, listed)| u64_cell(if_received(listed, listed.received)) },

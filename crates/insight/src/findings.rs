@@ -35,6 +35,8 @@ pub struct RunFindings {
     pub gaps: RecordingGaps,
     /// Messages of which one end is missing.
     pub unmatched: UnmatchedMessages,
+    /// Messages of several threads that MPI does not order: see [`History::unordered`].
+    pub unordered: u64,
     /// Clock condition violations that were corrected.
     pub clock_violations: ClockViolations,
     /// The phases of the program and their efficiencies.
@@ -93,6 +95,7 @@ impl RunFindings {
             waits: sum_by_site(history, waits, &cores.machine_ns, comm),
             gaps: RecordingGaps::from_recording(recording, comm),
             unmatched: unmatched(history, comm),
+            unordered: comm.all_to_all(vec![vec![history.unordered]; comm.size()]).into_iter().flatten().sum(),
             clock_violations: history.clock_violations,
         })
     }

@@ -77,6 +77,8 @@ pub struct RunSummary {
     pub pairs: Vec<RankPair>,
     /// Unmatched point-to-point messages; 0 for a profile.
     pub unmatched: u64,
+    /// Messages of several threads that MPI does not order, so that it is not known which send belongs to which receive; 0 for a profile.
+    pub unordered: u64,
     /// Calls in progress when their rank ended.
     pub unfinished: Vec<UnfinishedCall>,
     /// Number of calls that the program left by an exception, a jump or the end of their thread.
@@ -236,6 +238,7 @@ impl RunSummary {
             threads.efficiency_without = threads.efficiency_without.map(split);
         }
         self.unmatched = findings.unmatched.sends + findings.unmatched.receives;
+        self.unordered = findings.unordered;
         self.clock_repair = ClockRepair::from_findings(findings);
         self.phases = findings.phases.clone();
         self.wait_states = WaitState::from_findings(recording, findings);
@@ -290,6 +293,7 @@ impl RunSummary {
             sizes: sizes(&tally),
             pairs: pairs(&tally),
             unmatched: 0,
+            unordered: 0,
             unfinished: unfinished(&tally, source),
             left_calls: tally.non_local_exits,
             incomplete_ranks: gaps.incomplete.keys().copied().collect(),

@@ -81,6 +81,7 @@ pub(crate) fn begin(role: FunctionRole) -> bool {
         // MPI was initialised unseen; other processes may be at another point, so no messages can be exchanged.
         process::note("MPI was initialised before the probe could see it; earlier calls are not recorded");
         REQUESTS.set_multithreaded();
+        REQUESTS.set_earlier_unseen();
         communicators::register_predefined(library);
         define_world(library, hosts::WorldSummary::local(library));
     }

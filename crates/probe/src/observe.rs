@@ -71,11 +71,11 @@ pub(crate) fn enter(call: &mut CallObserver) {
         FunctionRole::CompleteOne | FunctionRole::CompleteAll | FunctionRole::CompleteAny | FunctionRole::CompleteSome => {
             completion::enter(call)
         }
-        FunctionRole::Start
-        | FunctionRole::StartAll
-        | FunctionRole::RequestFree
-        | FunctionRole::PartitionReady
-        | FunctionRole::PartitionArrived => {
+        FunctionRole::RequestFree => {
+            completion::resolve_requests(call);
+            call.stage(parts::NOTHING, 1);
+        }
+        FunctionRole::Start | FunctionRole::StartAll | FunctionRole::PartitionReady | FunctionRole::PartitionArrived => {
             completion::save_handles(call);
             call.stage(parts::NOTHING, call.thread.handles.len());
         }
@@ -250,18 +250,26 @@ fn record_failure(call: &mut CallObserver, error: i32) {
         call.function.role,
         FunctionRole::CompleteOne | FunctionRole::CompleteAll | FunctionRole::CompleteAny | FunctionRole::CompleteSome
     ) {
-        completion::forget_completed(call);
+        completion::record_failed(call);
     }
 }
 
+#[inline(always)]
 fn track_request(call: &mut CallObserver) {
     let role = call.function.role;
-    let handle = call.handle_at_address(HandleKind::Request, call.function.slots.request);
-    if is_recording_off() || handle == call.library.request_null {
+    let slot = call.function.slots.request;
+    let handle = call.handle_at_address(HandleKind::Request, slot);
+    if handle == call.library.request_null {
         return;
     }
+    let (address, recorded) = (call.address_in_array(slot, 0), !is_recording_off());
     let recorder = &mut call.thread.recorder;
-    let request = TrackedRequest::new(handle, call.thread.number, recorder.next_request, call.function.mode == BlockingMode::Persistent);
+    let persistent = call.function.mode == BlockingMode::Persistent;
+    // A request that is not recorded is tracked, too: it must not be taken for one that is.
+    let mut request = TrackedRequest::new(handle, call.thread.number, recorder.next_request, persistent, recorded);
+    if call.library.is_shared_request(handle) {
+        request = request.at_address(address);
+    }
     let request = match role {
         FunctionRole::Receive | FunctionRole::MatchedReceive => {
             let (_, peer) = unpair(recorder.staged(parts::RECEIVE, part::OBJECT));
@@ -275,9 +283,11 @@ fn track_request(call: &mut CallObserver) {
         }
         _ => request,
     };
-    recorder.next_request += 1;
-    recorder.set_flag(part::REQUEST);
-    REQUESTS.insert(request, call.library.is_shared_request(handle));
+    if recorded {
+        recorder.next_request += 1;
+        recorder.set_flag(part::REQUEST);
+    }
+    REQUESTS.insert(request);
 }
 
 #[inline(always)]

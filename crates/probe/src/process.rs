@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use sintonia_recording::definitions::{DefinitionRecord, ModuleDefinition, NoteDefinition};
+use sintonia_recording::raw;
 
 use crate::cancellation::CancellationGuard;
 
@@ -173,7 +174,7 @@ fn executable_module(line: &str) -> Option<ModuleDefinition> {
 
 /// The number for a new thread.
 pub(crate) fn next_thread_number() -> Option<u16> {
-    const MOST: u16 = 0x7ffe;
+    const MOST: u16 = raw::UNKNOWN_THREAD;
     THREADS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n < MOST).then_some(n + 1)).ok()
 }
 

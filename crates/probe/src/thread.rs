@@ -16,6 +16,7 @@ use crate::datatypes::DatatypeSizeCache;
 use crate::off_cpu::OffCpuMonitor;
 use crate::process::{self, ProcessState};
 use crate::recorder::CallRecorder;
+use crate::requests::TrackedRequest;
 use crate::stub;
 use crate::thread_usage;
 
@@ -35,8 +36,10 @@ pub(crate) struct ThreadState {
     pub sizes: DatatypeSizeCache,
     /// Recently used communicators.
     pub communicators: CommunicatorCache,
-    /// Request handles saved before a completion call.
+    /// Handles saved before a call that changes them.
     pub handles: Vec<usize>,
+    /// The requests with these handles.
+    pub resolved: Vec<TrackedRequest>,
     /// Statuses that the probe needs but the program ignores.
     pub statuses: Vec<u64>,
 }
@@ -158,6 +161,7 @@ fn try_attach() -> Option<&'static mut ThreadState> {
                 sizes: DatatypeSizeCache::default(),
                 communicators: CommunicatorCache::default(),
                 handles: Vec::with_capacity(64),
+                resolved: Vec::with_capacity(64),
                 statuses: Vec::with_capacity(64),
             }));
             ALL_THREADS.lock().ok()?.push(IdleThread(thread));

@@ -192,6 +192,9 @@ pub struct History {
     pub collectives: Vec<CollectiveInstance>,
     /// Messages of its ranks whose other end is missing.
     pub unmatched: UnmatchedMessages,
+    /// Messages received by its ranks that several threads sent or received at the same time with the same communicator, peer and tag. MPI does
+    /// not order them, so it is not known which send belongs to which receive.
+    pub unordered: u64,
     /// Clock condition violations that were corrected, over all ranks.
     pub clock_violations: ClockViolations,
     /// The locations of each of its ranks.
@@ -260,6 +263,7 @@ impl History {
             locations,
             collectives: instances,
             unmatched,
+            unordered: 0,
             clock_violations: repair,
             location_ranges: ranges,
             topologies,

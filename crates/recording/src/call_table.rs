@@ -120,13 +120,21 @@ pub struct ListedRequest {
     pub received: u64,
 }
 
-/// Identity of a request within one process: creating thread, and sequence number there.
+/// Identity of a request within one process: creating thread, and sequence number there. Those of unknown requests
+/// ([`raw::RequestRef::UNKNOWN`]) are all the same, and that of no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId {
     /// The thread.
     pub thread: u16,
     /// Sequence number among the requests of that thread.
     pub number: u64,
+}
+
+impl RequestId {
+    /// Whether it is known which request it is.
+    pub fn is_known(self) -> bool {
+        self.thread != raw::UNKNOWN_THREAD
+    }
 }
 
 /// The calls of one thread, in order.

@@ -1,6 +1,7 @@
 //! The calls of one process in order of their return, merged over its threads.
 //!
-//! A request may be created by one thread and completed by another; in this order, creation always comes before completion.
+//! A request may be created by one thread and completed by another; in this order, creation always comes before completion, even if the
+//! clocks of two cores disagree.
 
 use crate::call_table::{CallTable, RecordedCall, TableCursor};
 use crate::error::Error;
@@ -35,8 +36,19 @@ impl ProcessCalls<'_> {
     /// The next call, in order of return.
     pub fn next_call(&mut self) -> Option<RecordedCall<'_>> {
         let leaves = self.cursors.iter_mut().enumerate().filter_map(|(index, lane)| Some((lane.next_leave()?, index)));
-        let (_, first) = leaves.min()?;
+        let (_, mut first) = leaves.min()?;
+        for _ in 1..self.cursors.len() {
+            let Some(creator) = self.creator(first) else { break };
+            first = creator;
+        }
         self.cursors[first].next()
+    }
+
+    /// The thread whose next call creates a request that the next call of this thread lists.
+    fn creator(&self, thread: usize) -> Option<usize> {
+        let call = self.cursors[thread].peek()?;
+        let mut others = call.requests().map(|(request, _)| request).filter(|request| request.thread != call.thread);
+        others.find_map(|request| self.cursors.iter().position(|other| other.peek().is_some_and(|call| call.request == Some(request))))
     }
 }
 
@@ -65,6 +77,12 @@ impl<'a> ThreadCursor<'a> {
 
     fn next(&mut self) -> Option<RecordedCall<'_>> {
         self.cursor.next(self.blocks.table())
+    }
+
+    /// The next call of the current block.
+    fn peek(&self) -> Option<RecordedCall<'_>> {
+        let mut cursor = self.cursor;
+        cursor.next(self.blocks.table())
     }
 }
 

@@ -205,8 +205,18 @@ pub enum RequestRef {
 const THREAD_SHIFT: u32 = 48;
 const RECEIVE_BIT: u64 = 1 << 63;
 const SAME_THREAD: u64 = 0x7fff;
+/// Stands for the thread of an unknown request; no thread has this number.
+pub const UNKNOWN_THREAD: u16 = 0x7ffe;
 
 impl RequestRef {
+    /// A request that is complete, but of which it is not known which one it is: its handle is shared with other requests.
+    pub const UNKNOWN: RequestRef = RequestRef::Absolute(UNKNOWN_THREAD, 0);
+
+    /// Whether it is known which request it is.
+    pub const fn is_known(self) -> bool {
+        !matches!(self, RequestRef::Absolute(UNKNOWN_THREAD, _))
+    }
+
     /// Encodes the reference and whether the request is a receive.
     pub const fn to_word(self, receive: bool) -> u64 {
         let word = match self {
@@ -571,7 +581,7 @@ mod tests {
 
     #[test]
     fn request_references_keep_their_meaning() {
-        for request in [RequestRef::Relative(0), RequestRef::Relative(1 << 40), RequestRef::Absolute(3, 12345)] {
+        for request in [RequestRef::Relative(0), RequestRef::Relative(1 << 40), RequestRef::Absolute(3, 12345), RequestRef::UNKNOWN] {
             for receive in [false, true] {
                 assert_eq!(RequestRef::from_word(request.to_word(receive)), (request, receive));
             }

@@ -135,6 +135,13 @@ impl CallObserver<'_> {
         }
     }
 
+    /// The address of an element of an array of handles.
+    #[inline(always)]
+    pub(crate) fn address_in_array(&self, slot: u8, place: usize) -> usize {
+        let bytes = if self.is_fortran() { size_of::<i32>() } else { self.library.layout.handle_bytes };
+        self.argument(slot) + place * bytes
+    }
+
     /// The message handle of a matched probe or receive; only compared with others of the same language.
     pub(crate) fn message(&self) -> Handle {
         let place = self.argument(self.function.slots.message);

@@ -5,12 +5,13 @@ use sintonia_recording::raw::{self, MAX_REQUESTS, NONE, RequestRef, pair, part};
 
 use super::CallObserver;
 use crate::library::{Handle, HandleKind};
-use crate::requests::{REQUESTS, TrackedRequest};
+use crate::requests::{CompletingCall, REQUESTS, RequestVariable, TrackedRequest};
 
 /// Neither source nor tag.
 const NO_ENVELOPE: u64 = pair(NONE as u32, NONE);
 
 /// Saves the handles of the call's requests: MPI overwrites those it completes.
+#[inline(always)]
 pub(super) fn save_handles(call: &mut CallObserver) {
     let slots = &call.function.slots;
     let length = if slots.length == ArgumentSlots::ABSENT { 1 } else { call.int(slots.length).max(0) as usize };
@@ -27,10 +28,40 @@ pub(super) fn save_handles(call: &mut CallObserver) {
     }
 }
 
+/// Saves the handles of the call's requests, and looks the requests up: when it returns, others may have these handles.
+#[inline(always)]
+pub(super) fn resolve_requests(call: &mut CallObserver) {
+    save_handles(call);
+    let mut resolved = std::mem::take(&mut call.thread.resolved);
+    let variables = call.thread.handles.iter().enumerate().map(|(index, handle)| request_variable(call, *handle, index));
+    REQUESTS.resolve(variables, completing_call(call), &mut resolved);
+    call.thread.resolved = resolved;
+}
+
+#[inline(always)]
+fn completing_call(call: &CallObserver) -> CompletingCall {
+    CompletingCall {
+        site: call.frame.return_address(),
+        all: matches!(call.function.role, FunctionRole::CompleteAll | FunctionRole::CompleteOne),
+        tests: call.function.slots.flag != ArgumentSlots::ABSENT,
+    }
+}
+
+#[inline(always)]
+fn request_variable(call: &CallObserver, handle: Handle, index: usize) -> RequestVariable {
+    if handle == call.library.request_null {
+        RequestVariable::Null
+    } else if call.library.is_shared_request(handle) {
+        RequestVariable::Shared(call.address_in_array(call.function.slots.request, index))
+    } else {
+        RequestVariable::Handle(handle)
+    }
+}
+
 /// Before a completion call.
 #[inline(always)]
 pub(super) fn enter(call: &mut CallObserver) {
-    save_handles(call);
+    resolve_requests(call);
     let count = call.thread.handles.len();
     call.stage(0, count);
     let statuses = match call.function.role {
@@ -47,9 +78,10 @@ pub(super) fn enter(call: &mut CallObserver) {
 fn wants_statuses(call: &CallObserver) -> bool {
     let careful =
         call.library.needs_statuses_for_errors && matches!(call.function.role, FunctionRole::CompleteAll | FunctionRole::CompleteSome);
-    let wanted =
-        |request: TrackedRequest| request.receive && request.active && (!careful || request.peer == raw::ANY || request.tag == raw::ANY);
-    call.thread.handles.iter().any(|handle| REQUESTS.get(*handle).is_some_and(wanted))
+    let wanted = |request: &TrackedRequest| {
+        request.is_receive() && request.is_active() && (!careful || request.peer == raw::ANY || request.tag == raw::ANY)
+    };
+    call.thread.resolved.iter().any(wanted)
 }
 
 /// After a completion call: lists the completed requests.
@@ -95,8 +127,7 @@ fn first_index(call: &CallObserver, indices: &[i32]) -> i32 {
         array_index(call, *index, 1).is_some_and(|index| {
             let (before, after) =
                 (call.thread.handles[index], call.handle_in_array(HandleKind::Request, call.function.slots.request, index));
-            before != call.library.request_null
-                && (after == call.library.request_null || REQUESTS.get(before).is_some_and(|r| r.persistent))
+            before != call.library.request_null && (after == call.library.request_null || call.thread.resolved[index].is_persistent())
         })
     };
     if call.counts_from_one() && (indices == [call.library.layout.undefined] || indices.iter().all(complete)) { 1 } else { 0 }
@@ -109,12 +140,8 @@ fn array_index(call: &CallObserver, index: i32, first: i32) -> Option<usize> {
 
 #[inline(always)]
 fn record_completed(call: &mut CallObserver, index: usize, status: usize) {
-    let handle = call.thread.handles[index];
-    if handle == call.library.request_null {
-        return;
-    }
-    let Some(request) = REQUESTS.complete(handle, call.library.is_shared_request(handle)) else { return };
-    if !request.receive {
+    let Some(request) = complete(call, index) else { return };
+    if !request.is_receive() {
         return list_request(call, &request, false, NO_ENVELOPE, raw::UNKNOWN_BYTES);
     }
     match call.filled_status(status) {
@@ -125,28 +152,69 @@ fn record_completed(call: &mut CallObserver, index: usize, status: usize) {
     }
 }
 
+/// Completes a request of the call, and lists it if it is unknown. Returns it if it is known and was active.
+#[inline(always)]
+fn complete(call: &mut CallObserver, index: usize) -> Option<TrackedRequest> {
+    let request = call.thread.resolved[index];
+    if request.is_unknown() {
+        complete_unknown(call);
+    }
+    if !request.is_active() {
+        return None;
+    }
+    if request.is_persistent() || !completing_call(call).is_certain() {
+        REQUESTS.complete(&request);
+    }
+    Some(request)
+}
+
+#[cold]
+fn complete_unknown(call: &mut CallObserver) {
+    REQUESTS.complete_unknown();
+    list_reference(call, RequestRef::UNKNOWN, false, NO_ENVELOPE, raw::UNKNOWN_BYTES);
+}
+
+/// Lists a request, unless the call that created it is not recorded.
 #[inline(always)]
 fn list_request(call: &mut CallObserver, request: &TrackedRequest, receive: bool, source_and_tag: u64, bytes: u64) {
+    if !request.is_recorded() {
+        return;
+    }
+    let reference = if request.thread() == call.thread.number {
+        RequestRef::Relative(call.thread.recorder.next_request - 1 - request.number)
+    } else {
+        RequestRef::Absolute(request.thread(), request.number)
+    };
+    list_reference(call, reference, receive, source_and_tag, bytes);
+}
+
+#[inline(always)]
+fn list_reference(call: &mut CallObserver, reference: RequestRef, receive: bool, source_and_tag: u64, bytes: u64) {
     let recorder = &mut call.thread.recorder;
     if recorder.listed_count() == MAX_REQUESTS {
         recorder.continue_list();
     }
-    let reference = if request.thread == call.thread.number {
-        RequestRef::Relative(recorder.next_request - 1 - request.number)
-    } else {
-        RequestRef::Absolute(request.thread, request.number)
-    };
     recorder.list_request(reference.to_word(receive), source_and_tag, bytes);
 }
 
-/// After a failed call: requests that are now null are complete, or will never be completed.
-pub(super) fn forget_completed(call: &mut CallObserver) {
+/// After a failed call: requests that are now null are complete. Of receives it is not known whether they got a message.
+pub(super) fn record_failed(call: &mut CallObserver) {
     let slots = &call.function.slots;
     for index in 0..call.thread.handles.len() {
-        let handle = call.thread.handles[index];
-        if call.handle_in_array(HandleKind::Request, slots.request, index) == call.library.request_null {
-            REQUESTS.complete(handle, call.library.is_shared_request(handle));
+        if call.handle_in_array(HandleKind::Request, slots.request, index) != call.library.request_null {
+            restore(call, index);
+        } else if let Some(request) = complete(call, index) {
+            list_request(call, &request, false, NO_ENVELOPE, raw::UNKNOWN_BYTES);
         }
+    }
+}
+
+/// A request that the call was certain to complete is still pending.
+#[cold]
+fn restore(call: &CallObserver, index: usize) {
+    let request = call.thread.resolved[index];
+    if request.is_known() && !request.is_persistent() && completing_call(call).is_certain() {
+        REQUESTS.insert(request);
     }
 }
 
@@ -155,15 +223,18 @@ pub(super) fn record_started(call: &mut CallObserver) {
     call.thread.recorder.set_flag(part::STARTED);
     for index in 0..call.thread.handles.len() {
         if let Some(request) = REQUESTS.start(call.thread.handles[index]) {
-            list_request(call, &request, request.receive, NO_ENVELOPE, raw::UNKNOWN_BYTES);
+            list_request(call, &request, request.is_receive(), NO_ENVELOPE, raw::UNKNOWN_BYTES);
         }
     }
 }
 
 /// After `MPI_Request_free`: lists the freed request, which no call will complete.
 pub(super) fn record_freed(call: &mut CallObserver) {
-    let request = first_handle(call).and_then(|handle| REQUESTS.remove(handle, call.library.is_shared_request(handle)));
-    if let Some(request) = request {
+    let request = call.thread.resolved[0];
+    if request.is_unknown() {
+        complete_unknown(call);
+    } else if request.is_known() {
+        REQUESTS.remove(&request);
         list_request(call, &request, false, NO_ENVELOPE, raw::UNKNOWN_BYTES);
     }
 }
@@ -176,7 +247,7 @@ pub(super) fn record_partitions(call: &mut CallObserver) {
     }
     call.thread.recorder.set_flag(part::STARTED);
     if let Some(request) = first_handle(call).and_then(|handle| REQUESTS.get(handle)) {
-        list_request(call, &request, request.receive, NO_ENVELOPE, raw::UNKNOWN_BYTES);
+        list_request(call, &request, request.is_receive(), NO_ENVELOPE, raw::UNKNOWN_BYTES);
     }
 }
 

@@ -1,7 +1,8 @@
 //! Matches sends and receives.
 //!
 //! MPI messages do not overtake: of the messages between two processes with the same communicator and tag, the n-th one sent is received by
-//! the n-th receive posted, whatever wildcards it used.
+//! the n-th receive posted, whatever wildcards it used. If several threads of a process send or receive them at the same time, MPI does not
+//! order them. They are matched in the order in which the calls returned, and counted.
 
 use std::collections::HashMap;
 
@@ -32,17 +33,18 @@ pub(super) fn match_messages(
     let arrived = distribute(history, comm, envelopes);
     let first = history.distribution.own_ranks().start;
     let per_rank: Vec<&mut [Location]> = split_by_rank(&mut history.locations, &history.location_ranges);
-    let opened: Vec<(Vec<ReceiveReply>, UnmatchedMessages)> = per_rank
+    let opened: Vec<MatchedReceives> = per_rank
         .into_par_iter()
         .zip(receives)
         .enumerate()
         .map(|(index, (locations, receives))| match_receives(first + index as u32, locations, &arrived, &receives))
         .collect();
     let mut replies = Vec::new();
-    for (reply, unmatched) in opened {
-        replies.extend(reply);
-        history.unmatched.sends += unmatched.sends;
-        history.unmatched.receives += unmatched.receives;
+    for matched in opened {
+        replies.extend(matched.replies);
+        history.unmatched.sends += matched.unmatched.sends;
+        history.unmatched.receives += matched.unmatched.receives;
+        history.unordered += matched.unordered;
     }
     let buffers = history.distribution.group_by_owner(replies, |reply| reply.sender.rank);
     for reply in comm.all_to_all(buffers).into_iter().flatten() {
@@ -118,21 +120,25 @@ impl<'a> MessageQueues<'a> {
     }
 }
 
+/// The matched receives of one process.
+#[derive(Default)]
+struct MatchedReceives {
+    replies: Vec<ReceiveReply>,
+    unmatched: UnmatchedMessages,
+    /// Messages that MPI does not order.
+    unordered: u64,
+}
+
 /// Matches the receives of one process.
-fn match_receives(
-    rank: u32,
-    locations: &mut [Location],
-    batches: &[Vec<SendEnvelope>],
-    receives: &[ReceiveEnvelope],
-) -> (Vec<ReceiveReply>, UnmatchedMessages) {
+fn match_receives(rank: u32, locations: &mut [Location], batches: &[Vec<SendEnvelope>], receives: &[ReceiveEnvelope]) -> MatchedReceives {
     let mut queues = MessageQueues::new(rank, batches);
-    let mut replies = Vec::with_capacity(receives.len());
-    let mut unmatched = UnmatchedMessages::default();
+    let mut matched = MatchedReceives { replies: Vec::with_capacity(receives.len()), ..MatchedReceives::default() };
     for receive in receives {
         let Some(envelope) = queues.pop(receive) else {
-            unmatched.receives += 1;
+            matched.unmatched.receives += 1;
             continue;
         };
+        matched.unordered += u64::from(receive.unordered || envelope.flags & SendEnvelope::UNORDERED != 0);
         for (location, index) in receive.probe.into_iter().chain([(receive.location, receive.index)]) {
             let received = &mut locations[location as usize].received[index as usize];
             (received.sender, received.sender_index, received.send_enter) = (envelope.sender, envelope.index, envelope.enter);
@@ -142,7 +148,7 @@ fn match_receives(
         let (location, posted) = (&locations[receive.location as usize], &locations[receive.posted.0 as usize]);
         let receiver = location.call_id(location.received[receive.index as usize].row);
         let posted_enter = posted.calls.enter[receive.posted.1 as usize];
-        replies.push(ReceiveReply {
+        matched.replies.push(ReceiveReply {
             sender: envelope.sender,
             index: envelope.index,
             receiver,
@@ -150,6 +156,6 @@ fn match_receives(
             posted_enter,
         });
     }
-    unmatched.sends = (queues.envelopes.len() - replies.len()) as u64;
-    (replies, unmatched)
+    matched.unmatched.sends = (queues.envelopes.len() - matched.replies.len()) as u64;
+    matched
 }

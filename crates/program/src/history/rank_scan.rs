@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use sintonia_mpi::FunctionRole;
 use sintonia_recording::Recording;
-use sintonia_recording::call_table::{CallDescriptor, CallTable, RecordedCall, RequestId};
+use sintonia_recording::call_table::{CallDescriptor, CallTable, ListedRequest, RecordedCall, RequestId};
 use sintonia_recording::comm_event::{CollectiveGroup, CommEvent, GroupOp, PointToPointMessage, RequestTracker};
-use sintonia_recording::raw::{PROC_NULL, part};
+use sintonia_recording::raw::{PROC_NULL, RequestRef, part};
 
 use super::rma_epochs::{LocalCall, RankEpochs};
 use super::{CallId, CollectiveCall, Location, NO_ROW, ReceivedMessage, SentMessage};
@@ -36,7 +36,7 @@ pub(super) struct SendEnvelope {
     pub receiver: u32,
     pub communicator: u32,
     pub tag: i32,
-    /// [`SendEnvelope::SYNCHRONOUS`] and [`SendEnvelope::PARTITIONED`].
+    /// [`SendEnvelope::SYNCHRONOUS`], [`SendEnvelope::PARTITIONED`] and [`SendEnvelope::UNORDERED`].
     pub flags: u32,
     /// When the sending call was entered.
     pub enter: i64,
@@ -47,6 +47,8 @@ impl SendEnvelope {
     pub(super) const SYNCHRONOUS: u32 = 1;
     /// A partitioned send.
     pub(super) const PARTITIONED: u32 = 2;
+    /// Another thread of the process sent with the same envelope at the same time.
+    pub(super) const UNORDERED: u32 = 4;
 }
 
 /// The envelope of a received message.
@@ -64,6 +66,8 @@ pub(super) struct ReceiveEnvelope {
     pub index: u32,
     /// An earlier probe of the message, in the same form.
     pub probe: Option<(u32, u32)>,
+    /// Whether another thread of the process posted a receive for the same envelope at the same time.
+    pub unordered: bool,
 }
 
 /// A participation in a collective.
@@ -131,11 +135,15 @@ pub(super) fn scan_rank(recording: &Recording, process: OrderedCalls) -> RankSca
     if scanner.partitioned {
         scanner.sort_sends();
     }
+    if scanner.locations.len() > 1 {
+        scanner.mark_unordered();
+    }
     let RankScanner { locations, envelopes, receives, joins, epochs, .. } = scanner;
     RankScan { locations, envelopes, receives, joins, epochs }
 }
 
-/// Locations and rows in order of completion; empty for a single thread, whose calls are sorted.
+/// Locations and rows in order of completion; empty for a single thread, whose calls are sorted. A call that completes a request of another
+/// thread comes after the call that created it, even if clocks say otherwise.
 pub(super) fn completion_order(tables: &[&CallTable]) -> Vec<(u32, u32)> {
     if tables.len() < 2 {
         return Vec::new();
@@ -143,7 +151,63 @@ pub(super) fn completion_order(tables: &[&CallTable]) -> Vec<(u32, u32)> {
     let rows = |(location, table): (usize, &&CallTable)| (0..table.len() as u32).map(move |row| (location as u32, row)).collect::<Vec<_>>();
     let mut order: Vec<(u32, u32)> = tables.iter().enumerate().flat_map(rows).collect();
     order.sort_by_key(|(location, row)| (tables[*location as usize].leave[*row as usize], *location, *row));
+    let refers_to_others = |listed: &ListedRequest| listed.request.is_known() && matches!(listed.request, RequestRef::Absolute(..));
+    if tables.iter().flat_map(|table| &table.descriptors).any(|descriptor| descriptor.requests.iter().any(refers_to_others)) {
+        put_creations_first(tables, &mut order);
+    }
     order
+}
+
+/// Puts a call in progress that creates a request before the call of another thread that completes it.
+fn put_creations_first(tables: &[&CallTable], order: &mut [(u32, u32)]) {
+    let mut calls: Vec<_> = tables.iter().map(|table| table.calls().peekable()).collect();
+    let creates = |call: &RecordedCall, request: RequestId| call.request == Some(request);
+    // Rows are assigned in the order of each location, so it suffices to find the location of each position.
+    let mut locations: VecDeque<u32> = order.iter().map(|(location, _)| *location).collect();
+    for position in order.iter_mut() {
+        let Some(mut next) = locations.pop_front() else { return };
+        for _ in 1..tables.len() {
+            let Some(call) = calls[next as usize].peek().copied() else { break };
+            let others = call.requests().filter(|(request, _)| request.thread != call.thread);
+            let creator = others.filter_map(|(request, _)| {
+                let table = tables.iter().position(|table| table.thread == request.thread)?;
+                calls[table].peek().is_some_and(|call| creates(call, request)).then_some(table as u32)
+            });
+            let Some(creator) = { creator }.next() else { break };
+            // Its own position comes later; this location takes that one.
+            if let Some(later) = locations.iter().position(|location| *location == creator) {
+                locations[later] = next;
+            }
+            next = creator;
+        }
+        calls[next as usize].next();
+        position.0 = next;
+    }
+    let mut rows = vec![0; tables.len()];
+    for (location, row) in order {
+        *row = rows[*location as usize];
+        rows[*location as usize] += 1;
+    }
+}
+
+/// A message sent or received by one of several threads: its peer, communicator and tag, the thread, and the times of its call.
+type ThreadMessage = ((u32, u32, i32), u32, i64, i64);
+
+/// Which of the messages have the same envelope as that of another thread whose call was in progress at the same time. They are in the order
+/// in which their calls returned.
+fn concurrent_messages(messages: &[ThreadMessage]) -> Vec<bool> {
+    let mut concurrent = vec![false; messages.len()];
+    let mut earlier: HashMap<(u32, u32, i32), Vec<usize>> = HashMap::new();
+    for (index, (envelope, thread, enter, _)) in messages.iter().enumerate() {
+        let earlier = earlier.entry(*envelope).or_default();
+        for other in earlier.iter().rev().copied().take_while(|other| messages[*other].3 > *enter) {
+            if messages[other].1 != *thread {
+                (concurrent[other], concurrent[index]) = (true, true);
+            }
+        }
+        earlier.push(index);
+    }
+    concurrent
 }
 
 /// The send or collective of an open request.
@@ -261,7 +325,8 @@ impl RankScanner {
             Some((since, probe)) => (since, Some(probe)),
             None => (since, self.probes.remove(&key)),
         };
-        self.receives.push(ReceiveEnvelope { source, communicator, tag, match_order: since, posted, location, index, probe });
+        let unordered = false;
+        self.receives.push(ReceiveEnvelope { source, communicator, tag, match_order: since, posted, location, index, probe, unordered });
     }
 
     /// A partition is ready: the message leaves with the last one.
@@ -286,6 +351,29 @@ impl RankScanner {
             let own = self.envelopes.iter_mut().filter(|envelope| envelope.sender.thread == thread);
             own.for_each(|envelope| envelope.index = new_indices[envelope.index as usize]);
         }
+    }
+
+    /// Marks messages that threads of this process sent or received at the same time with the same envelope: MPI does not order them.
+    fn mark_unordered(&mut self) {
+        let times = |location: u32, row: u32| {
+            let calls = &self.locations[location as usize].calls;
+            (calls.enter[row as usize], calls.leave[row as usize])
+        };
+        let location_of = |thread: u32| self.locations.iter().position(|l| u32::from(l.calls.thread) == thread).unwrap_or(0) as u32;
+        let sent = self.envelopes.iter().map(|envelope| {
+            let (enter, leave) = times(location_of(envelope.sender.thread), envelope.sender.row);
+            ((envelope.receiver, envelope.communicator, envelope.tag), envelope.sender.thread, enter, leave)
+        });
+        let sent = concurrent_messages(&sent.collect::<Vec<_>>());
+        let received = self.receives.iter().map(|receive| {
+            let (enter, leave) = times(receive.posted.0, receive.posted.1);
+            ((receive.source, receive.communicator, receive.tag), receive.posted.0, enter, leave)
+        });
+        let received = concurrent_messages(&received.collect::<Vec<_>>());
+        for (envelope, _) in self.envelopes.iter_mut().zip(sent).filter(|(_, unordered)| *unordered) {
+            envelope.flags |= SendEnvelope::UNORDERED;
+        }
+        self.receives.iter_mut().zip(received).for_each(|(receive, unordered)| receive.unordered = unordered);
     }
 
     /// Records a successful probe. A repeated probe of the same message adds nothing, unless it is a matched probe.

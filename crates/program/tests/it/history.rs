@@ -460,3 +460,30 @@ fn what_threads_do_for_each_other_keeps_its_order_when_one_of_them_is_moved() {
     assert_eq!((history.unmatched.sends, history.unmatched.receives), (0, 0));
     assert_eq!(history.locations[2].received[0].sender, at(2, 1));
 }
+
+#[test]
+fn a_request_completed_before_its_creation_seems_to_return_is_matched() {
+    let mut completes = wait("MPI_Wait", &[(0, Some(0))]);
+    completes.requests[0].request = RequestRef::Absolute(0, 0);
+    let recording = record_calls(&[
+        vec![init().line(1).at_ms(0, 1), send(1).line(2).at_ms(2, 3)],
+        vec![init().line(1).at_ms(0, 1), irecv(ANY).line(3).at_ms(4, 8), completes.at_ms(6, 7).thread(1)],
+    ]);
+    let history = read(&recording, &SingleProcess);
+    assert_eq!((history.unmatched.sends, history.unmatched.receives), (0, 0));
+    assert_eq!(history.locations[2].received[0].sender, at(0, 1));
+}
+
+#[test]
+fn messages_of_concurrent_threads_are_counted_as_unordered() {
+    let recording = |second: [i64; 2]| {
+        record_calls(&[
+            vec![init().line(1).at_ms(0, 1), send(1).line(2).at_ms(2, 5), send(1).line(2).at_ms(second[0], second[1]).thread(1)],
+            vec![init().line(1).at_ms(0, 1), receive(0).line(3).at_ms(6, 12), receive(0).line(3).at_ms(13, 14)],
+        ])
+    };
+    for (second, unordered) in [([4, 6], 2), ([5, 6], 0)] {
+        let history = read(&recording(second), &SingleProcess);
+        assert_eq!((history.unmatched.sends, history.unmatched.receives, history.unordered), (0, 0, unordered), "{second:?}");
+    }
+}

@@ -1,12 +1,13 @@
 //! Writes the calls of one rank: the streams of its threads, translated and merged in order of return.
 //!
-//! The order matters because a thread may complete a request created by another: the creation must come first.
+//! The order matters because a thread may complete a request created by another: the creation must come first, even if the clocks of two
+//! cores disagree.
 
 use std::path::Path;
 
 use crate::call_table::CallDescriptor;
 use crate::error::Error;
-use crate::raw::{BLOCK_WORDS, CallPayload, HeaderWord, RawBlock, RawRecord, part};
+use crate::raw::{BLOCK_WORDS, CallPayload, HeaderWord, RawBlock, RawRecord, RequestRef, part};
 use crate::seal::profile::RawProfile;
 use crate::seal::raw_process::RawProcess;
 use crate::seal::stream::{RawBlockReader, RawStream};
@@ -43,6 +44,9 @@ fn write_streams(folder: &Path, rank: u32, streams: &[RawStream], translator: &I
     let mut receives = PendingReceives::default();
     while let Some((first, limit)) = next_stream(&cursors) {
         while cursors[first].next_leave().is_some_and(|leave| leave <= limit) {
+            if let Some(creator) = creator(&cursors, first, &writer) {
+                cursors[creator].write_next(&mut writer, translator, &mut receives)?;
+            }
             cursors[first].write_next(&mut writer, translator, &mut receives)?;
         }
     }
@@ -55,6 +59,20 @@ fn next_stream(cursors: &[StreamCursor]) -> Option<(usize, u64)> {
     let (_, first) = next().min()?;
     let limit = next().filter(|(_, index)| *index != first).map(|(leave, _)| leave).min();
     Some((first, limit.unwrap_or(u64::MAX)))
+}
+
+/// The other stream whose next call creates a request that the next call of this stream lists.
+fn creator(cursors: &[StreamCursor], first: usize, writer: &RankFileWriter) -> Option<usize> {
+    if cursors.len() == 1 {
+        return None;
+    }
+    let mut listed = cursors[first].next_payload()?.requests();
+    listed.find_map(|[word, ..]| match RequestRef::from_word(word).0 {
+        RequestRef::Absolute(thread, number) => {
+            cursors.iter().position(|cursor| cursor.stream.thread == thread && cursor.next_creation(writer) == Some(number))
+        }
+        RequestRef::Relative(_) => None,
+    })
 }
 
 /// A record of the current block.
@@ -129,6 +147,17 @@ impl<'a> StreamCursor<'a> {
     fn next_leave(&self) -> Option<u64> {
         let (record, rest) = self.records.get(self.next..)?.split_first()?;
         Some(rest.iter().take_while(|more| more.continued).fold(record.leave, |leave, more| leave.max(more.leave)))
+    }
+
+    /// Payload of the next call.
+    fn next_payload(&self) -> Option<CallPayload<'_>> {
+        CallPayload::parse(&self.words[self.records.get(self.next)?.payload_offset..])
+    }
+
+    /// Number of the request that the next call creates.
+    fn next_creation(&self, writer: &RankFileWriter) -> Option<u64> {
+        let creates = self.next_payload()?.parts() & part::REQUEST != 0;
+        creates.then(|| self.first_request.unwrap_or_else(|| writer.next_request(self.thread_index)))
     }
 
     /// Loads the next block when the current one is used up.

@@ -209,10 +209,12 @@ fn requests_are_known_by_number_whichever_thread_completes_them() {
     let on_world = payload("MPI_Irecv").object(0, raw::ANY).mark(part::REQUEST).site(0x1018);
     let own = payload("MPI_Waitall").receive(RequestRef::Relative(0), 2, 9, 64).receive(RequestRef::Relative(1), 0, 8, 32).site(0x1020);
     process.call(10, 11, &receive).call(20, 21, &on_world).call(30, 60, &own).call(70, 71, &receive).call(100, 101, &receive);
-    process.call(102, 103, &receive.clone().mark(part::FORTRAN));
+    process.call(102, 103, &receive.clone().mark(part::FORTRAN)).call(130, 140, &receive);
     let mut other = Stream::new(1);
     other.call(65, 110, &payload("MPI_Wait").receive(RequestRef::Absolute(0, 2), 1, 7, 16).site(0x1030));
     other.call(120, 121, &payload("MPI_Wait").receive(RequestRef::Absolute(0, 3), 0, 7, 16).site(0x1030));
+    // By its clock, this thread completes a receive before the other one has posted it.
+    other.call(132, 135, &payload("MPI_Wait").receive(RequestRef::Absolute(0, 5), 0, 7, 16).site(0x1030));
     process.streams.push(other);
     process.write(folder.path());
     seal(folder.path(), &SealOptions::default()).unwrap();
@@ -222,9 +224,12 @@ fn requests_are_known_by_number_whichever_thread_completes_them() {
         tables[table].calls().flat_map(|call| call.requests().map(|(id, r)| (id.thread, id.number, r.peer)).collect::<Vec<_>>()).collect()
     };
     assert_eq!(listed(0), [(0, 1, 2), (0, 0, 3)]);
-    assert_eq!(listed(1), [(0, 2, 1), (0, 3, 3)]);
+    assert_eq!(listed(1), [(0, 2, 1), (0, 3, 3), (0, 5, 3)]);
+    let mut calls = recording.calls(1).unwrap();
+    let order: Vec<u16> = std::iter::from_fn(|| calls.next_call().map(|call| call.thread)).collect();
+    assert_eq!(order[order.len() - 2..], [0, 1], "creation comes before completion");
     let made: Vec<u64> = tables[0].calls().filter_map(|call| Some(call.request?.number)).collect();
-    assert_eq!(made, [0, 1, 2, 3, 4]);
+    assert_eq!(made, [0, 1, 2, 3, 4, 5]);
     assert_eq!(recording.header.ranks[0].threads, 2);
 }
 

@@ -111,7 +111,8 @@ impl OutstandingRequests {
         else {
             return RequestUse::default();
         };
-        let named: HashSet<u64> = call.requests().map(|(request, _)| request.number).collect();
+        let named: HashSet<u64> =
+            call.requests().map(|(request, _)| request).filter(|request| request.is_known()).map(|request| request.number).collect();
         let mut used = RequestUse::default();
         for request in self.requests.iter().filter(|request| handling.applies_to(request)) {
             if named.contains(&request.number) {

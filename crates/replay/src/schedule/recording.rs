@@ -271,8 +271,9 @@ fn send_receive_action(call: &CallDescriptor, completion: CallCompletion) -> Rep
     }
 }
 
+/// The requests that a call lists. Unknown ones were complete when they were created, so nothing waits for them.
 fn listed_requests(call: &CallDescriptor) -> Vec<raw::RequestRef> {
-    call.requests.iter().map(|listed| listed.request).collect()
+    call.requests.iter().map(|listed| listed.request).filter(|request| request.is_known()).collect()
 }
 
 fn rma_access(call: &CallDescriptor, completion: CallCompletion) -> ReplayAction {

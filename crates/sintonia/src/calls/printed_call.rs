@@ -93,7 +93,7 @@ struct CompletedRequest {
 /// A rank or tag, or one of MPI's special values.
 struct RankOrTag(i32);
 
-/// A request, as `thread:number`.
+/// A request, as `thread:number`, or `unknown`.
 struct RequestLabel(RequestId);
 
 fn is_zero(seconds: &f64) -> bool {
@@ -248,7 +248,7 @@ impl Serialize for RankOrTag {
 
 impl fmt::Display for RequestLabel {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{}:{}", self.0.thread, self.0.number)
+        if self.0.is_known() { write!(f, "{}:{}", self.0.thread, self.0.number) } else { f.write_str("unknown") }
     }
 }
 

@@ -461,6 +461,12 @@ fn remarks(s: &RunSummary) -> Vec<String> {
         0 => None,
         number => Some(format!("sends without a receive, or receives without a recorded send: {}", format_plural(number, "message"))),
     };
+    let unordered = (s.unordered > 0).then(|| {
+        let messages = format_plural(s.unordered, "message");
+        format!(
+            "{messages} of several threads at the same time, with the same peer and tag: which send belongs to which receive is not known"
+        )
+    });
     let clocks = (s.clock_repair.violations > 0).then(|| clock_remark(s.clock_repair));
     let not_recorded = s.not_recorded.iter().map(|note| format!("not recorded: {note}"));
     let profile = s.profile.then(|| "this is a profile (--profile): waits are unknown, and sizes are averages of similar calls".to_owned());
@@ -470,6 +476,7 @@ fn remarks(s: &RunSummary) -> Vec<String> {
         .chain(unfinished)
         .chain(left)
         .chain(unmatched)
+        .chain(unordered)
         .chain(clocks)
         .chain(not_recorded)
         .chain(profile)

@@ -65,6 +65,9 @@ impl ImportedCallWriter {
 
     /// The reference of a request in a call of a thread.
     pub(super) fn request_ref(&self, handle: RequestHandle, thread: u16) -> Option<RequestRef> {
+        if handle == RequestHandle::Request(RequestRef::UNKNOWN.to_word(false)) {
+            return Some(RequestRef::UNKNOWN);
+        }
         let id = self.requests.get(&handle)?.id;
         let next = self.next_request.get(&thread).copied().unwrap_or(0);
         Some(if id.thread == thread {
