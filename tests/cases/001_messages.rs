@@ -219,7 +219,9 @@ fn c055_a_wait_names_the_request_it_was_given() {
         assert_eq!(completed("first"), [Some(1); 50]);
         assert_eq!(completed("copy"), [Some(3); 50], "no other send is pending");
         let one_of_three = completed("one_of_three");
-        assert!(one_of_three == [None; 50] || one_of_three == [Some(5); 50], "named only if handles are different: {one_of_three:?}");
+        assert_eq!(one_of_three.len(), 50);
+        let right = |tag: &Option<i64>| tag.is_none_or(|tag| tag == 5);
+        assert!(one_of_three.iter().all(right), "not known, unless the library gave it a handle of its own: {one_of_three:?}");
         assert_eq!(recording.report()["unmatched"], 0);
     });
 }

@@ -5,7 +5,7 @@
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use sintonia_mpi::{Abi, AbiLayout, GetLibraryVersion, version_text};
 
@@ -42,6 +42,10 @@ pub(crate) struct ProgramMpi {
     pub shared_lock: i32,
     /// The request shared by operations that complete immediately, if it is a fixed one.
     pub complete_request: Handle,
+    /// MPICH with the standard ABI, where handles are addresses: the requests that were found to be shared.
+    shared_requests: [AtomicUsize; 4],
+    /// Whether it is MPICH.
+    is_mpich: bool,
     /// Whether a multiple-completion call reports errors of single requests only if it gets statuses: Open MPI from version 5 on.
     pub needs_statuses_for_errors: bool,
     functions: PmpiFunctions,
@@ -152,6 +156,12 @@ pub(crate) fn library() -> Option<&'static ProgramMpi> {
     unsafe { OPENED.load(Ordering::Acquire).as_ref() }
 }
 
+/// Whether a number of MPICH is that of a predefined object: it is marked in the two highest bits.
+#[inline(always)]
+const fn is_predefined(number: u32) -> bool {
+    number >> 30 == 1
+}
+
 impl ProgramMpi {
     fn open(path: &Path) -> Option<ProgramMpi> {
         let text = CString::new(path.as_os_str().as_encoded_bytes()).ok()?;
@@ -171,6 +181,7 @@ impl ProgramMpi {
             Abi::Standard => Some(standard),
         };
         let old = ["Open MPI v1", "Open MPI v2", "Open MPI v3", "Open MPI v4"].iter().any(|text| version.starts_with(text));
+        let is_mpich = version.starts_with("MPICH");
         Some(ProgramMpi {
             abi,
             layout: abi.layout(),
@@ -188,6 +199,8 @@ impl ProgramMpi {
                 Abi::Standard => 302,
             },
             complete_request: constant("ompi_request_empty", 0, 0).unwrap_or(0),
+            shared_requests: Default::default(),
+            is_mpich,
             functions: PmpiFunctions::find(abi, &find)?,
             fortran: OnceLock::new(),
             loaded: library as usize,
@@ -443,9 +456,26 @@ impl ProgramMpi {
     pub(crate) fn is_shared_request(&self, request: Handle) -> bool {
         match self.abi {
             Abi::OpenMpi => request == self.complete_request,
-            // MPICH marks predefined objects in the two highest bits of the handle.
-            Abi::Mpich | Abi::Standard => request >> 30 == 1,
+            Abi::Mpich => is_predefined(request as u32),
+            Abi::Standard => self.shared_requests.iter().any(|shared| shared.load(Ordering::Relaxed) == request),
         }
+    }
+
+    /// The same for a request that a call has just created.
+    #[inline(always)]
+    pub(crate) fn is_created_request_shared(&self, request: Handle) -> bool {
+        self.is_shared_request(request) || self.abi == Abi::Standard && self.is_mpich && self.find_shared_request(request)
+    }
+
+    /// Finds out whether MPICH shares a request, and remembers it.
+    fn find_shared_request(&self, request: Handle) -> bool {
+        // SAFETY: the handle of a pending request is the address of an object of MPICH, which begins with its number.
+        let is_shared = is_predefined(unsafe { *(request as *const u32) });
+        if is_shared {
+            let free = |shared: &&AtomicUsize| shared.compare_exchange(0, request, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+            return self.shared_requests.iter().find(free).is_some();
+        }
+        false
     }
 
     /// Whether the argument is `MPI_STATUS_IGNORE` or `MPI_STATUSES_IGNORE`.

@@ -267,7 +267,7 @@ fn track_request(call: &mut CallObserver) {
     let persistent = call.function.mode == BlockingMode::Persistent;
     // A request that is not recorded is tracked, too: it must not be taken for one that is.
     let mut request = TrackedRequest::new(handle, call.thread.number, recorder.next_request, persistent, recorded);
-    if call.library.is_shared_request(handle) {
+    if call.library.is_created_request_shared(handle) {
         request = request.at_address(address);
     }
     let request = match role {

@@ -14,7 +14,7 @@
 #define PARTITIONED
 #endif
 
-enum { THREADS = 4, ROUNDS = 60, PAIRS = 8, COUNT = 2 * PAIRS, FLOOD = 2100, TAGS = 8192, LARGE = 20000 };
+enum { THREADS = 4, ROUNDS = 36, PAIRS = 8, COUNT = 2 * PAIRS, FLOOD = 2100, TAGS = 8192, LARGE = 20000 };
 
 struct operation {
     char key[16];
@@ -373,7 +373,7 @@ static void *work(void *worker) {
         case 14: partitioned(w); break;
         case 15: beyond_messages(w); break;
         }
-        if (round % 20 == 10) {
+        if (round % 12 == 6) {
             post(w);
             change_hands(w);
         }

@@ -476,7 +476,7 @@ fn a_request_completed_before_its_creation_seems_to_return_is_matched() {
 
 #[test]
 fn messages_of_concurrent_threads_are_counted_as_unordered() {
-    let recording = |second: [i64; 2]| {
+    let recording = |second: [u64; 2]| {
         record_calls(&[
             vec![init().line(1).at_ms(0, 1), send(1).line(2).at_ms(2, 5), send(1).line(2).at_ms(second[0], second[1]).thread(1)],
             vec![init().line(1).at_ms(0, 1), receive(0).line(3).at_ms(6, 12), receive(0).line(3).at_ms(13, 14)],
