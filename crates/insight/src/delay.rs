@@ -7,9 +7,11 @@
 //!
 //! Waits are processed in reverse causal order: one is propagated once everything that can be attributed to it is known.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use bytemuck::{Pod, Zeroable};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use sintonia_program::history::{CallId, CollectiveCall, History, Location, ReceivedMessage, SentMessage};
 use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
@@ -51,8 +53,8 @@ enum SyncPoint {
     None,
     /// A message or RMA epoch; the row of the other rank's end.
     Message(u32),
-    /// A collective: its group and number.
-    Collective(CollectiveGroup, u64),
+    /// A collective: its group and number, and when the last member entered.
+    Collective(CollectiveGroup, u64, i64),
 }
 
 /// Sent from a waiting rank to the late one.
@@ -64,8 +66,11 @@ struct DelayRequest {
     charged_ns: i64,
     sync_point: SyncPoint,
     /// Computation of the waiting rank since the synchronisation point.
-    computed: HashMap<Segment, i64>,
+    computed: SegmentSums,
 }
+
+/// Nanoseconds by segment.
+type SegmentSums = FxHashMap<Segment, i64>;
 
 /// The waits of a location that are traced, last to first.
 struct LocationWaits {
@@ -127,12 +132,14 @@ impl LocationWaits {
 
 struct DelayTracer<'a> {
     history: &'a History,
-    members: HashMap<CollectiveGroup, HashSet<u32>>,
-    /// Which locations joined which collectives, for ranks with several locations.
-    location_collectives: HashSet<(usize, u32)>,
+    members: FxHashMap<CollectiveGroup, Vec<u32>>,
+    /// The collectives of each location and the rows in which it joined them, by collective.
+    joined_rows: Vec<Vec<(u32, u32)>>,
     locations: Vec<LocationWaits>,
     ready: Vec<usize>,
-    costs: DelayCosts,
+    costs: FxHashMap<(Segment, u32), DelayCost>,
+    /// Computation of a late location, kept between requests to reuse its memory.
+    computed: SegmentSums,
     outgoing: Vec<Vec<u8>>,
 }
 
@@ -151,11 +158,12 @@ impl<'a> DelayTracer<'a> {
         let outgoing = vec![Vec::new(); comm.size()];
         DelayTracer {
             history,
-            members: group_members(recording, history),
-            location_collectives: location_collectives(history),
+            members: group_members(recording, history, comm),
+            joined_rows: history.locations.par_iter().map(joined_rows).collect(),
             locations,
             ready,
-            costs: DelayCosts::new(),
+            costs: FxHashMap::default(),
+            computed: SegmentSums::default(),
             outgoing,
         }
     }
@@ -177,7 +185,7 @@ impl<'a> DelayTracer<'a> {
     fn delay_request(&self, location: usize, wait: &TracedWait) -> DelayRequest {
         let location = &self.history.locations[location];
         let mut cursor = BackwardCursor::new(location, wait.row);
-        let mut computed: HashMap<Segment, i64> = HashMap::new();
+        let mut computed = SegmentSums::default();
         let sync_point = loop {
             if let Some(segment) = segment::segment_before(location, cursor.row) {
                 *computed.entry(segment).or_default() += segment::segment_ns(location, cursor.row);
@@ -185,55 +193,55 @@ impl<'a> DelayTracer<'a> {
             if !cursor.step_back() {
                 break SyncPoint::None;
             }
-            if let Some(sync_point) = self.sync_point(&cursor, wait.cause) {
+            if let Some(sync_point) = self.sync_point(&cursor, wait) {
                 break sync_point;
             }
         };
         DelayRequest { cause: wait.cause, wait_ns: wait.ns, charged_ns: wait.charged_ns, sync_point, computed }
     }
 
-    /// The synchronisation point at this call with the rank that was late, if any.
-    fn sync_point(&self, cursor: &BackwardCursor, cause: CallId) -> Option<SyncPoint> {
+    /// The synchronisation point at this call with the rank that was late, if any. A collective that the waiting rank has started but not
+    /// completed has not synchronised them yet: it may be the one that the late rank was late for.
+    fn sync_point(&self, cursor: &BackwardCursor, wait: &TracedWait) -> Option<SyncPoint> {
+        let cause = wait.cause;
         let same = |at: CallId| (at.rank, at.thread) == (cause.rank, cause.thread);
         let received = cursor.received().iter().rev().find(|received| same(received.sender)).map(|received| received.sender.row);
         let sent = || cursor.sent().iter().rev().find(|sent| same(sent.receiver)).map(|sent| sent.receiver.row);
         let epoch = || cursor.location.epoch_partners(cursor.row as u32).filter(|partner| same(*partner)).map(|partner| partner.row).max();
         let message = received.or_else(sent).or_else(epoch);
         let instance = || {
-            let instances = cursor.collectives().iter().rev().map(|collective| &self.history.collectives[collective.instance as usize]);
-            let mut common =
-                instances.filter(|instance| self.members.get(&instance.group).is_some_and(|group| group.contains(&cause.rank)));
-            common.next().map(|instance| SyncPoint::Collective(instance.group, instance.number))
+            let completed = cursor.collectives().iter().rev().filter(|collective| collective.completion < wait.row);
+            let instances = completed.map(|collective| &self.history.collectives[collective.instance as usize]);
+            let mut common = instances.filter(|instance| self.is_member(instance.group, cause.rank));
+            common.next().map(|instance| SyncPoint::Collective(instance.group, instance.number, instance.last.1))
         };
         message.map(SyncPoint::Message).or_else(instance)
+    }
+
+    fn is_member(&self, group: CollectiveGroup, rank: u32) -> bool {
+        self.members.get(&group).is_some_and(|members| members.binary_search(&rank).is_ok())
     }
 
     /// Attributes a request to the activities of the late location since the synchronisation point.
     fn attribute(&mut self, late: usize, request: &DelayRequest) {
         let location = &self.history.locations[late];
-        let sync_point = self.sync_point_on(late, request.sync_point);
-        let mut cursor = BackwardCursor::new(location, request.cause.row);
-        let mut computed: BTreeMap<Segment, i64> = BTreeMap::new();
-        let waits = &self.locations[late].waits;
-        let last = waits.partition_point(|wait| wait.row < request.cause.row);
-        let mut first = last;
-        loop {
-            if let Some(segment) = segment::segment_before(location, cursor.row) {
-                *computed.entry(segment).or_default() += segment::segment_ns(location, cursor.row);
-            }
-            if !cursor.step_back() || self.is_sync_point(&cursor, sync_point) {
-                break;
-            }
-            while first > 0 && waits[first - 1].row as usize >= cursor.row {
-                first -= 1;
+        let first_row = self.sync_row(late, request.sync_point).map_or(0, |row| row + 1).min(request.cause.row);
+        let computed = &mut self.computed;
+        computed.clear();
+        for row in first_row as usize..=request.cause.row as usize {
+            if let Some(segment) = segment::segment_before(location, row) {
+                *computed.entry(segment).or_default() += segment::segment_ns(location, row);
             }
         }
+        let waits = &self.locations[late].waits;
+        let last = waits.partition_point(|wait| wait.row < request.cause.row);
+        let first = waits[..last].partition_point(|wait| wait.row < first_row);
         let excess = |(segment, ns): (&Segment, &i64)| (*segment, ns - request.computed.get(segment).copied().unwrap_or(0));
-        let excess: Vec<(Segment, i64)> = computed.iter().map(excess).filter(|(_, ns)| *ns > 0).collect();
+        let excess = computed.iter().map(excess).filter(|(_, ns)| *ns > 0);
         let waited: i64 = waits[first..last].iter().map(|wait| wait.ns).sum();
         // Ranks that compute equally long in different segments are both on time: only the difference of the totals counts.
         let longer = (computed.values().sum::<i64>() - request.computed.values().sum::<i64>()).max(0);
-        let all_excess: i64 = excess.iter().map(|(_, ns)| ns).sum();
+        let all_excess: i64 = excess.clone().map(|(_, ns)| ns).sum();
         let whole = longer + waited;
         let direct = request.wait_ns.min(whole);
         for (segment, ns) in excess {
@@ -249,31 +257,20 @@ impl<'a> DelayTracer<'a> {
         self.ready.push(late);
     }
 
-    /// The synchronisation point as seen by this location of the late rank. If another thread joined the collective, it is this location's
-    /// last call before the last member entered.
-    fn sync_point_on(&self, index: usize, sync_point: SyncPoint) -> SyncPoint {
-        let location = &self.history.locations[index];
-        let SyncPoint::Collective(group, number) = sync_point else { return sync_point };
-        let instances = &self.history.collectives;
-        let Ok(instance) = instances.binary_search_by_key(&(group, number), |instance| (instance.group, instance.number)) else {
-            return sync_point;
+    /// The row of the synchronisation point in this location of the late rank. If the location did not join the collective (another thread
+    /// did, or nobody on this side of an intercommunicator), it is its last call before the last member entered.
+    fn sync_row(&self, index: usize, sync_point: SyncPoint) -> Option<u32> {
+        let (group, number, last_enter) = match sync_point {
+            SyncPoint::None => return None,
+            SyncPoint::Message(row) => return Some(row),
+            SyncPoint::Collective(group, number, last_enter) => (group, number, last_enter),
         };
-        if self.history.locations_of_rank(location.rank).len() == 1 || self.location_collectives.contains(&(index, instance as u32)) {
-            return sync_point;
-        }
-        let before = location.calls.enter.partition_point(|enter| *enter <= instances[instance].last.1);
-        before.checked_sub(1).map_or(SyncPoint::None, |row| SyncPoint::Message(row as u32))
-    }
-
-    fn is_sync_point(&self, cursor: &BackwardCursor, sync_point: SyncPoint) -> bool {
-        match sync_point {
-            SyncPoint::None => false,
-            SyncPoint::Message(row) => cursor.row <= row as usize,
-            SyncPoint::Collective(group, number) => cursor.collectives().iter().any(|collective| {
-                let instance = &self.history.collectives[collective.instance as usize];
-                (instance.group, instance.number) == (group, number)
-            }),
-        }
+        let instances = &self.history.collectives;
+        let instance = instances.binary_search_by_key(&(group, number), |instance| (instance.group, instance.number)).ok();
+        let rows = &self.joined_rows[index];
+        let joined = instance.and_then(|instance| rows.binary_search_by_key(&(instance as u32), |(instance, _)| *instance).ok());
+        let last_before = || self.history.locations[index].calls.enter.partition_point(|enter| *enter <= last_enter).checked_sub(1);
+        joined.map(|at| rows[at].1).or_else(|| last_before().map(|row| row as u32))
     }
 
     /// Exchanges requests with the other processes; returns whether there were any.
@@ -336,12 +333,17 @@ impl<'a> DelayTracer<'a> {
 
 /// `part / whole` of an amount, rounded down.
 fn proportion(amount: i64, part: i64, whole: i64) -> i64 {
-    (i128::from(amount) * i128::from(part) / i128::from(whole.max(1))) as i64
+    let whole = whole.max(1);
+    // Division of 128 bits is slow, and hardly ever needed.
+    match amount.checked_mul(part) {
+        Some(product) => product / whole,
+        None => (i128::from(amount) * i128::from(part) / i128::from(whole)) as i64,
+    }
 }
 
-/// The ranks of each group with collectives.
-fn group_members(recording: &Recording, history: &History) -> HashMap<CollectiveGroup, HashSet<u32>> {
-    let mut members = HashMap::new();
+/// The ranks of each group with collectives, sorted. If the communicator of a group is not known, they are those that joined.
+fn group_members(recording: &Recording, history: &History, comm: &dyn ProcessGroup) -> FxHashMap<CollectiveGroup, Vec<u32>> {
+    let mut members: FxHashMap<CollectiveGroup, Vec<u32>> = FxHashMap::default();
     for instance in &history.collectives {
         members.entry(instance.group).or_insert_with(|| {
             let number = group_communicator(&recording.header, instance.group);
@@ -349,13 +351,35 @@ fn group_members(recording: &Recording, history: &History) -> HashMap<Collective
             both.into_iter().flatten().filter_map(|rank| u32::try_from(*rank).ok()).collect()
         });
     }
+    let is_unknown = |group: CollectiveGroup| group_communicator(&recording.header, group).is_none();
+    let joined = history.locations.par_iter().flat_map_iter(|location| {
+        let groups = location.collectives.iter().map(|collective| history.collectives[collective.instance as usize].group);
+        let mut unknown: Vec<[u32; 4]> =
+            groups.filter(|group| is_unknown(*group)).map(|group| member_words(group, location.rank)).collect();
+        unknown.sort_unstable();
+        unknown.dedup();
+        unknown
+    });
+    for [a, b, c, rank] in comm.all_to_all(vec![joined.collect::<Vec<_>>(); comm.size()]).into_iter().flatten() {
+        if let Some(known) = CollectiveGroup::from_words([a, b, c]).and_then(|group| members.get_mut(&group)) {
+            known.push(rank);
+        }
+    }
+    members.par_iter_mut().for_each(|(_, ranks)| ranks.sort_unstable());
     members
 }
 
-/// Which locations joined which collectives, for ranks with several locations.
-fn location_collectives(history: &History) -> HashSet<(usize, u32)> {
-    let of_several = history.locations.iter().enumerate().filter(|(_, location)| history.locations_of_rank(location.rank).len() > 1);
-    of_several.flat_map(|(index, location)| location.collectives.iter().map(move |collective| (index, collective.instance))).collect()
+/// A group and one of its members, exchanged between processes.
+fn member_words(group: CollectiveGroup, rank: u32) -> [u32; 4] {
+    let [a, b, c] = group.to_words();
+    [a, b, c, rank]
+}
+
+/// The collectives of a location and the rows in which it joined them, by collective.
+fn joined_rows(location: &Location) -> Vec<(u32, u32)> {
+    let mut rows: Vec<(u32, u32)> = location.collectives.iter().map(|collective| (collective.instance, collective.row)).collect();
+    rows.sort_unstable();
+    rows
 }
 
 /// Steps backwards through the calls of a location.
@@ -410,26 +434,26 @@ impl<'a> BackwardCursor<'a> {
 impl DelayRequest {
     /// Serialises the request.
     fn write(&self, buffer: &mut Vec<u8>) {
-        let (kind, [a, b, c], number) = match self.sync_point {
-            SyncPoint::None => (0, [0; 3], 0),
-            SyncPoint::Message(row) => (1, [row, 0, 0], 0),
-            SyncPoint::Collective(group, number) => (2, group.to_words(), number),
+        let (kind, [a, b, c], number, last_enter) = match self.sync_point {
+            SyncPoint::None => (0, [0; 3], 0, 0),
+            SyncPoint::Message(row) => (1, [row, 0, 0], 0, 0),
+            SyncPoint::Collective(group, number, last_enter) => (2, group.to_words(), number, last_enter),
         };
         let CallId { rank, thread, row } = self.cause;
         let head = [rank, thread, row, kind, a, b, c, self.computed.len() as u32].map(i64::from);
         let mut words: Vec<i64> = head.to_vec();
-        words.extend([number as i64, self.wait_ns, self.charged_ns]);
+        words.extend([number as i64, self.wait_ns, self.charged_ns, last_enter]);
         words.extend(self.computed.iter().flat_map(|(segment, ns)| [i64::from(segment.from), i64::from(segment.to), *ns]));
         buffer.extend_from_slice(bytemuck::cast_slice(&words));
     }
 
     /// Deserialises the next request.
     fn read(words: &mut &[i64]) -> Option<DelayRequest> {
-        let (head, rest) = words.split_at_checked(11)?;
+        let (head, rest) = words.split_at_checked(12)?;
         let small = |index: usize| head[index] as u32;
         let sync_point = match small(3) {
             1 => SyncPoint::Message(small(4)),
-            2 => SyncPoint::Collective(CollectiveGroup::from_words([small(4), small(5), small(6)])?, head[8] as u64),
+            2 => SyncPoint::Collective(CollectiveGroup::from_words([small(4), small(5), small(6)])?, head[8] as u64, head[11]),
             _ => SyncPoint::None,
         };
         let (computed, rest) = rest.split_at_checked(3 * small(7) as usize)?;

@@ -1,6 +1,6 @@
-//! Writes a synthetic recording, to measure how fast recordings are read: `generate FOLDER [CALLS [RANKS [loop|changing]]]`. The ranks of a
+//! Writes a synthetic recording, to measure how fast recordings are read: `generate FOLDER [CALLS [RANKS [loop|changing|KIND]]]`. The ranks of a
 //! `loop` exchange messages with two neighbours and reduce a number, and nothing arrives before it is sent. In a `changing` program the tag
-//! and the size of every message differ, and times are arbitrary.
+//! and the size of every message differ, and times are arbitrary. The other kinds are those of [`Workload`], such as `communicators`.
 
 use std::error::Error;
 use std::path::Path;
@@ -10,16 +10,22 @@ use sintonia_recording::call_table::CallDescriptor;
 use sintonia_recording::header::{CallSiteDefinition, LinearClock, RecordingHeader};
 use sintonia_recording::raw::part;
 use sintonia_recording::sealed::{RankFileWriter, WriteStats};
-use sintonia_recording::testing::{RecordingBuilder, collective, irecv, isend, receive, send, wait};
+use sintonia_recording::testing::{RecordingBuilder, Workload, collective, irecv, isend, receive, send, wait};
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let argument = |index: usize, usual: &str| arguments.get(index).cloned().unwrap_or(usual.to_owned());
     let folder = argument(0, "generated.sin");
     let (calls, ranks): (u64, u32) = (argument(1, "1000000").parse()?, argument(2, "4").parse()?);
-    let changing = argument(3, "loop") == "changing";
+    let kind = argument(3, "loop");
+    let changing = kind == "changing";
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
+    if let Some(workload) = Workload::ALL.into_iter().find(|workload| workload.name() == kind) {
+        let recorded = workload.record(folder, calls, ranks);
+        println!("{} calls", recorded.header.ranks.iter().map(|rank| rank.calls).sum::<u64>());
+        return Ok(());
+    }
     let written = match changing {
         true => {
             (0..ranks).into_par_iter().map(|rank| write_changing(folder, rank, ranks, calls / u64::from(ranks))).collect::<Result<_>>()?

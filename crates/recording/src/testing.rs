@@ -10,11 +10,13 @@
 //! ```
 //!
 //! A test that needs a program with any number of ranks gives it to [`record_program`]. [`sample`] is a recording in which every number is known.
+//! A [`Workload`] is a program that is hard to analyse, of any length.
 
 mod builder;
 mod calls;
 mod process;
 pub mod sample;
+mod workload;
 
 pub use self::{
     builder::{RecordingBuilder, TestRecording, record_calls, ring_topology, single_rank_groups},
@@ -23,4 +25,5 @@ pub use self::{
         on_window, put, receive, send, wait, win_lock, win_unlock, with_group,
     },
     process::{TestProcess, record_program},
+    workload::Workload,
 };
