@@ -72,8 +72,8 @@ unchanged! {
     c_060_usage_ledger => "c/060_usage_ledger";
     c_070_off_cpu => "c/070_off_cpu";
     c_071_many_switches => "c/071_many_switches";
-    c_055_out_of_order => "c/055_out_of_order";
-    c_056_request_ledger => "c/056_request_ledger";
+    c_061_out_of_order => "c/061_out_of_order";
+    c_062_request_ledger => "c/062_request_ledger";
     c_190_nested_loops => "c/190_nested_loops";
     c_191_grid => "c/191_grid";
     c_192_farm => "c/192_farm";

@@ -207,8 +207,8 @@ fn c054_sizes_of_messages() {
 }
 
 #[test]
-fn c055_a_wait_names_the_request_it_was_given() {
-    on_every_mpi("c/055_out_of_order", |_, program, recording| {
+fn c061_a_wait_names_the_request_it_was_given() {
+    on_every_mpi("c/061_out_of_order", |_, program, recording| {
         let calls = recording.calls(0);
         let tag = |request: &Value| calls.iter().find(|call| call.request.as_ref() == Some(request)).and_then(|call| call.tag);
         let completed = |site: &str| {
@@ -227,8 +227,8 @@ fn c055_a_wait_names_the_request_it_was_given() {
 }
 
 #[test]
-fn c056_completions_agree_with_the_ledger_of_the_program() {
-    on_every_mpi("c/056_request_ledger", |mpi, _, recording| {
+fn c062_completions_agree_with_the_ledger_of_the_program() {
+    on_every_mpi("c/062_request_ledger", |mpi, _, recording| {
         for rank in 0..2 {
             let ledger = recording.folder().join(format!("ledger-{rank}.txt"));
             let ledger = std::fs::read_to_string(ledger).expect("the program wrote its ledger");
@@ -240,7 +240,7 @@ fn c056_completions_agree_with_the_ledger_of_the_program() {
     });
 }
 
-/// Compares the completions of each thread with those of a ledger (see `programs/c/056_request_ledger.c`); returns how many there are, and
+/// Compares the completions of each thread with those of a ledger (see `programs/c/062_request_ledger.c`); returns how many there are, and
 /// of how many it is not known which request they completed.
 fn compare_with_ledger(calls: &[Call], ledger: &str) -> (usize, usize) {
     let keys = request_keys(calls);
@@ -269,7 +269,7 @@ fn compare_with_ledger(calls: &[Call], ledger: &str) -> (usize, usize) {
     (completions, unknown)
 }
 
-/// Tags of each thread of `programs/c/056_request_ledger.c`.
+/// Tags of each thread of `programs/c/062_request_ledger.c`.
 const TAGS_OF_THREAD: i64 = 8192;
 
 /// Compares the requests that a call completed with a line of the ledger; returns how many are unknown.
