@@ -1,7 +1,5 @@
 //! Recorded runs replayed: on the network as it was, on an ideal one, on a machine, with something changed.
 
-use std::path::Path;
-
 use serde_json::Value;
 use sintonia_tests::{
     Mpi, Process, Recording, for_every_mpi, fresh_dir, on_every_mpi, record_command, retry_until_ok, sintonia, workspace,
