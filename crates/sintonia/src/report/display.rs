@@ -136,9 +136,10 @@ impl ReportText<'_> {
             return std::iter::once(heading).chain(self.efficiency_without_cores(e)).collect();
         }
         let unit = if threads.is_some_and(|threads| !threads.main_only) { "thread" } else { "rank" };
+        let some = if unit == "rank" { "some ranks" } else { "some" };
         let meanings = [
             format!("share of computation in the {unit}s' time; product of the two below"),
-            format!("how evenly computation is distributed; low if some {unit}s compute more"),
+            format!("how evenly computation is distributed; low if {some} compute more"),
             format!("computation share of the busiest {unit}; low if waiting or much data"),
         ];
         let parts = [
@@ -329,7 +330,7 @@ impl ReportText<'_> {
             let [min, mean, max] = [s.min, s.mean, s.max].map(format_seconds);
             format!("  {name:<16}{min:>10}{mean:>10}{max:>10}{:>11}", format_percent(s.imbalance))
         };
-        let title = if self.summary.threads.is_some() { "All its threads" } else { "Time of a rank" };
+        let title = if self.summary.threads.is_some() { "Rank, all threads" } else { "Time of a rank" };
         vec![
             format!("{:<18}{:>10}{:>10}{:>10}{:>11}", title, "least", "mean", "most", "imbalance"),
             line("in MPI", self.summary.mpi_s),

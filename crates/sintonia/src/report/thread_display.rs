@@ -19,7 +19,7 @@ pub(super) fn counted_threads(threads: &ThreadSummary) -> String {
 /// What to know about these efficiencies.
 pub(super) fn notes(threads: &ThreadSummary) -> Vec<String> {
     if threads.main_only {
-        let note = format!("  {} call MPI; a profile does not tell when those besides the main threads were active", threads.threads);
+        let note = format!("  {} threads call MPI; a profile does not tell when those besides the main ones were active", threads.threads);
         return vec![note];
     }
     let helpers = (threads.communication_threads > 0).then(|| {
