@@ -287,10 +287,10 @@ impl RequestRegistry {
 
     #[cold]
     fn wait_for_lock(&self) {
-        let mut spins = 0;
+        let mut spins = 0u32;
         while self.locked.swap(true, Ordering::Acquire) {
             spins += 1;
-            if spins % MAX_SPINS == 0 {
+            if spins.is_multiple_of(MAX_SPINS) {
                 std::thread::yield_now();
             } else {
                 std::hint::spin_loop();
@@ -394,7 +394,7 @@ mod tests {
 
     /// Completes the requests in these variables; their numbers, `None` where that is not known.
     fn complete_at(requests: &RequestRegistry, variables: Vec<RequestVariable>, site: usize) -> Vec<Option<u64>> {
-        let tests = site % 2 == 0;
+        let tests = site.is_multiple_of(2);
         let resolved = resolve_at(requests, variables, site, tests);
         let numbers = resolved.iter().filter_map(|request| {
             if request.is_unknown() {
@@ -506,7 +506,7 @@ mod tests {
     fn requests_that_are_never_completed_take_bounded_memory() {
         let requests = RequestRegistry::new();
         for number in 0..300_000 {
-            share(&requests, number, if number % 10 == 0 { 8 } else { 16 + 8 * number as usize });
+            share(&requests, number, if number.is_multiple_of(10) { 8 } else { 16 + 8 * number as usize });
         }
         assert_eq!(requests.lock().shared.outstanding(), 300_000);
         assert_eq!(complete_at(&requests, variables(&[24]), 1), [Some(1)]);

@@ -51,7 +51,8 @@ impl SharedRequests {
     /// Number of requests that the program has not completed.
     #[inline(always)]
     pub(super) fn outstanding(&self) -> usize {
-        self.candidates() - self.unknown_completions
+        // A program that completes both a copy and the original would otherwise make it negative.
+        self.candidates().saturating_sub(self.unknown_completions)
     }
 
     /// Recording begins in the middle of the program.
@@ -116,15 +117,16 @@ impl SharedRequests {
         if !is_complete || self.candidates() != known.len() + unknown {
             return None;
         }
-        let others = self.variables.iter().chain(&self.overwritten).filter(|request| known.iter().all(|known| !known.is_same(request)));
-        Some(others.copied().collect())
+        // The latest first: from there they are removed.
+        let all = self.variables.iter().chain(self.overwritten.iter().rev());
+        Some(all.filter(|request| known.iter().all(|known| !known.is_same(request))).copied().collect())
     }
 
     /// A known request is complete.
     #[inline(always)]
     pub(super) fn complete(&mut self, request: &TrackedRequest) {
         if !self.variables.remove(request)
-            && let Some(index) = self.overwritten.iter().position(|other| other.is_same(request))
+            && let Some(index) = self.overwritten.iter().rposition(|other| other.is_same(request))
         {
             self.overwritten.swap_remove(index);
         }

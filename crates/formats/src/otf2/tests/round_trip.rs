@@ -191,6 +191,15 @@ fn any_requests(random: &mut Rng, descriptor: &CallDescriptor, thread: u16, made
         let (peer, tag, received) = (any_peer(random), one_of(random, &[3, raw::ANY]), one_of(random, &[0, 77, raw::UNKNOWN_BYTES]));
         listed.push(ListedRequest { request, is_receive: random.u64(..2) == 0, peer, tag, received });
     }
+    if completes && random.u64(..5) == 0 {
+        listed.push(ListedRequest {
+            request: RequestRef::UNKNOWN,
+            is_receive: false,
+            peer: raw::NONE,
+            tag: raw::NONE,
+            received: raw::UNKNOWN_BYTES,
+        });
+    }
     listed
 }
 
