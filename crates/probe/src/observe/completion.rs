@@ -79,7 +79,8 @@ fn wants_statuses(call: &CallObserver) -> bool {
     let careful =
         call.library.needs_statuses_for_errors && matches!(call.function.role, FunctionRole::CompleteAll | FunctionRole::CompleteSome);
     let wanted = |request: &TrackedRequest| {
-        request.is_receive() && request.is_active() && (!careful || request.peer == raw::ANY || request.tag == raw::ANY)
+        let receives = request.is_receive() && request.is_active() && request.peer != raw::PROC_NULL;
+        receives && (!careful || request.peer == raw::ANY || request.tag == raw::ANY)
     };
     call.thread.resolved.iter().any(wanted)
 }
@@ -143,6 +144,10 @@ fn record_completed(call: &mut CallObserver, index: usize, status: usize) {
     let Some(request) = complete(call, index) else { return };
     if !request.is_receive() {
         return list_request(call, &request, false, NO_ENVELOPE, raw::UNKNOWN_BYTES);
+    }
+    if request.peer == raw::PROC_NULL {
+        // Some versions of MPICH leave the status as it was.
+        return list_request(call, &request, true, pair(raw::PROC_NULL as u32, raw::ANY), 0);
     }
     match call.filled_status(status) {
         // Cancelled: complete without a message.
