@@ -29,6 +29,8 @@ pub struct Recording {
     functions: FunctionTable,
     members: Vec<CommunicatorMembers>,
     named_groups: Vec<OnceLock<Vec<i32>>>,
+    /// The communicators that are a `MPI_COMM_WORLD`: there may be thousands of others.
+    worlds: Vec<u32>,
     unknown_site: CallSiteDefinition,
     /// Problems found in the files of ranks.
     faults: Mutex<BTreeMap<u32, IncompleteReason>>,
@@ -104,6 +106,7 @@ impl Recording {
             functions: FunctionTable::from_names(&header.operations),
             members: header.communicators.iter().map(|_| CommunicatorMembers::default()).collect(),
             named_groups: header.groups.iter().map(|_| OnceLock::new()).collect(),
+            worlds: (0u32..).zip(&header.communicators).filter(|(_, known)| known.made_by == WORLD_NAME).map(|(index, _)| index).collect(),
             header,
             folder,
             unknown_site: CallSiteDefinition::default(),
@@ -222,13 +225,12 @@ impl Recording {
 
     /// Index of a rank's `MPI_COMM_WORLD`; spawned processes have their own.
     pub fn world(&self, rank: u32) -> u32 {
-        let worlds = self.header.communicators.iter().enumerate().filter(|(_, communicator)| communicator.made_by == WORLD_NAME);
         // Ranks of a world are contiguous.
         let contains = |number: &u32| {
             let members = self.members(*number);
             members.first().zip(members.last()).is_some_and(|(first, last)| (*first..=*last).contains(&(rank as i32)))
         };
-        worlds.map(|(index, _)| index as u32).find(contains).unwrap_or(0)
+        self.worlds.iter().copied().find(contains).unwrap_or(0)
     }
 
     /// The neighbours of a rank in a communicator; `None` without a topology or in an old recording.

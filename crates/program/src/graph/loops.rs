@@ -46,22 +46,19 @@ impl LoopForest {
     /// Finds the loops of a control flow graph.
     pub fn from_control_flow(control: &ControlFlowGraph) -> LoopForest {
         let size = control.entry_counts.len();
-        let mut successors = vec![Vec::new(); size];
-        control.edges.keys().for_each(|(from, to)| successors[*from].push(*to));
+        let mut neighbours = Neighbours { successors: vec![Vec::new(); size], predecessors: vec![Vec::new(); size] };
+        for (from, to) in control.edges.keys() {
+            neighbours.successors[*from].push(*to);
+            neighbours.predecessors[*to].push(*from);
+        }
         let mut forest = LoopForest::default();
-        forest.find_loops(control, &successors, (0..size).collect(), None, 0);
+        forest.find_loops(control, &neighbours, (0..size).collect(), None, 0);
         forest
     }
 
     /// Finds the loops among these nodes.
-    fn find_loops(
-        &mut self,
-        control: &ControlFlowGraph,
-        successors: &[Vec<usize>],
-        nodes: Vec<usize>,
-        parent: Option<usize>,
-        depth: usize,
-    ) {
+    fn find_loops(&mut self, control: &ControlFlowGraph, neighbours: &Neighbours, nodes: Vec<usize>, parent: Option<usize>, depth: usize) {
+        let successors = &neighbours.successors;
         for component in topological_order(components(&nodes, successors), successors, &control.first_seen) {
             let comes_back = component.len() > 1 || control.edges.contains_key(&(component[0], component[0]));
             if !comes_back {
@@ -69,7 +66,7 @@ impl LoopForest {
             } else if depth >= MAX_LOOP_DEPTH {
                 self.order.extend(component);
             } else {
-                self.add_component(control, successors, component, parent, depth);
+                self.add_component(control, neighbours, component, parent, depth);
             }
         }
     }
@@ -78,13 +75,13 @@ impl LoopForest {
     fn add_component(
         &mut self,
         control: &ControlFlowGraph,
-        successors: &[Vec<usize>],
+        neighbours: &Neighbours,
         component: Vec<usize>,
         parent: Option<usize>,
         depth: usize,
     ) {
-        let header = control.entry_node(&component);
-        let mut bodies = control.bodies(component, header);
+        let header = control.entry_node(&component, neighbours);
+        let mut bodies = neighbours.bodies(component, header);
         bodies.truncate(MAX_LOOP_DEPTH - depth);
         let outermost = self.loops.len();
         let around = |index: usize| if index == 0 { parent } else { Some(outermost + index - 1) };
@@ -99,7 +96,7 @@ impl LoopForest {
         for (index, body) in bodies.iter().enumerate().rev() {
             let rest: Vec<usize> = body.difference(&seen).copied().collect();
             seen.extend(body);
-            self.find_loops(control, successors, rest, Some(outermost + index), depth + bodies.len());
+            self.find_loops(control, neighbours, rest, Some(outermost + index), depth + bodies.len());
         }
     }
 
@@ -139,29 +136,36 @@ impl LoopForest {
 
 impl ControlFlowGraph {
     /// The node through which a component is entered most often; the earliest on a tie.
-    fn entry_node(&self, component: &[usize]) -> usize {
-        let mut entries: BTreeMap<usize, u64> = component.iter().map(|node| (*node, self.entry_counts[*node])).collect();
-        for ((from, to), count) in &self.edges {
-            if !entries.contains_key(from)
-                && let Some(entered) = entries.get_mut(to)
-            {
-                *entered += count;
-            }
-        }
-        let max = entries.into_iter().max_by_key(|(node, entered)| (*entered, std::cmp::Reverse(self.first_seen[*node])));
-        max.map_or(component[0], |(node, _)| node)
+    fn entry_node(&self, component: &[usize], neighbours: &Neighbours) -> usize {
+        let inside: BTreeSet<usize> = component.iter().copied().collect();
+        let entered = |node: usize| {
+            let outside = neighbours.predecessors[node].iter().filter(|from| !inside.contains(from));
+            self.entry_counts[node] + outside.map(|from| self.edges[&(*from, node)]).sum::<u64>()
+        };
+        let max = inside.iter().max_by_key(|node| (entered(**node), std::cmp::Reverse(self.first_seen[**node])));
+        max.copied().unwrap_or(component[0])
     }
+}
 
+/// The edges of a control flow graph, by node.
+struct Neighbours {
+    successors: Vec<Vec<usize>>,
+    predecessors: Vec<Vec<usize>>,
+}
+
+impl Neighbours {
     /// The bodies of the nested loops with this header, outermost first: for each node with a back edge, all nodes that reach it without
     /// passing the header. Bodies that merely overlap are branches of the same loop.
     fn bodies(&self, component: Vec<usize>, header: usize) -> Vec<BTreeSet<usize>> {
+        // Nodes that reach each other without passing the header are reached by the same nodes.
+        let without_header: Vec<usize> = component.iter().copied().filter(|node| *node != header).collect();
         let whole: BTreeSet<usize> = component.into_iter().collect();
-        let mut predecessors: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (from, to) in self.edges.keys().filter(|(from, to)| whole.contains(from) && whole.contains(to)) {
-            predecessors.entry(*to).or_default().push(*from);
-        }
-        let back = predecessors.get(&header).into_iter().flatten();
-        let mut bodies: Vec<BTreeSet<usize>> = back.map(|node| nodes_reaching(*node, header, &predecessors)).collect();
+        let is_back = |node: &usize| self.successors[*node].binary_search(&header).is_ok();
+        let equal = components(&without_header, &self.successors).into_iter();
+        let mut back: Vec<usize> = equal.filter_map(|nodes| nodes.into_iter().filter(is_back).min()).collect();
+        back.extend(is_back(&header).then_some(header));
+        back.sort_unstable();
+        let mut bodies: Vec<BTreeSet<usize>> = back.into_iter().map(|node| self.nodes_reaching(node, header, &whole)).collect();
         bodies.sort_by_key(BTreeSet::len);
         let mut nested: Vec<BTreeSet<usize>> = Vec::new();
         for body in bodies.into_iter().chain([whole]) {
@@ -173,16 +177,17 @@ impl ControlFlowGraph {
         nested.reverse();
         nested
     }
-}
 
-/// The header and all nodes that reach `node` without passing the header.
-fn nodes_reaching(node: usize, header: usize, predecessors: &BTreeMap<usize, Vec<usize>>) -> BTreeSet<usize> {
-    let mut found = BTreeSet::from([header, node]);
-    let mut open = if node == header { Vec::new() } else { vec![node] };
-    while let Some(node) = open.pop() {
-        open.extend(predecessors.get(&node).into_iter().flatten().copied().filter(|before| found.insert(*before)));
+    /// The header and all nodes of a component that reach `node` without passing the header.
+    fn nodes_reaching(&self, node: usize, header: usize, component: &BTreeSet<usize>) -> BTreeSet<usize> {
+        let mut found = BTreeSet::from([header, node]);
+        let mut open = if node == header { Vec::new() } else { vec![node] };
+        while let Some(node) = open.pop() {
+            let before = self.predecessors[node].iter().copied();
+            open.extend(before.filter(|before| component.contains(before) && found.insert(*before)));
+        }
+        found
     }
-    found
 }
 
 #[cfg(test)]
