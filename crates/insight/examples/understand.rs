@@ -1,4 +1,4 @@
-//! Benchmarks the analysis of a recording: `understand NAME.sin` prints JSON.
+//! Benchmarks the analysis of a recording: `understand NAME.sin [SUMMARY.json]` prints figures as JSON, and writes the summary to a file.
 
 use std::error::Error;
 use std::fs;
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let name = std::env::args().nth(1).ok_or("which recording?")?;
     let begin = Instant::now();
     let recording = Recording::open(Path::new(&name))?;
-    let summary = RunSummary::from_recording(&recording, &SingleProcess, &|| ())?;
+    let summary = RunSummary::from_recording(&recording, &SingleProcess, &|_, _| ())?;
     let figures = serde_json::json!({
         "calls": summary.calls,
         "seconds": begin.elapsed().as_secs_f64(),
@@ -22,6 +22,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         "wait_states": summary.wait_states.len(),
     });
     println!("{figures}");
+    if let Some(file) = std::env::args().nth(2) {
+        fs::write(file, serde_json::to_string(&summary)?)?;
+    }
     Ok(())
 }
 

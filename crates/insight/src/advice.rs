@@ -16,6 +16,7 @@ mod message_order;
 mod moving_imbalance;
 mod phrases;
 pub(crate) mod rule_context;
+mod savings;
 mod serialised_master;
 pub mod site_groups;
 mod slow_rank;
@@ -171,24 +172,21 @@ pub struct AdviceCandidates {
 }
 
 impl AdviceCandidates {
-    /// Finds candidates in a run, given its findings, history and waits. Sends that waited are marked in the history. A single process never
-    /// waits, and gets no advice.
+    /// Finds candidates in a run, given its findings, history, waits and the own times of its calls. Sends that waited must be marked in
+    /// the history.
     pub(crate) fn find(
         recording: &Recording,
         findings: &RunFindings,
         cores: &CoreFindings,
-        history: &mut History,
+        history: &History,
         waits: &[Vec<WaitInstance>],
+        own_times: Vec<Vec<i64>>,
         comm: &dyn ProcessGroup,
     ) -> Result<AdviceCandidates, Error> {
-        if recording.header.size <= 1 {
-            return Ok(AdviceCandidates::default());
-        }
-        what_if::mark_waiting_sends(history, waits, comm);
         let (sites, hosts) = (SiteGroups::from_recording(recording), rule_context::host_by_rank(recording));
-        let replay = WhatIfReplay::new(recording, history, waits, &sites, &hosts, comm);
+        let replay = WhatIfReplay::new(recording, history, waits, (&sites, &hosts), own_times, comm);
         let inputs = AdviceInputs::from_history(recording, history, &replay, sites.clone(), comm);
-        let found = evaluate_rules(&RuleContext { recording, findings, inputs: &inputs }, &replay)?;
+        let found = evaluate_rules(&RuleContext::new(recording, findings, &inputs), &replay, comm)?;
         let (all, list) = (found.len(), hold_back(found, cores.explained_ns(inputs.run_ns), inputs.run_ns));
         Ok(AdviceCandidates { inputs, held_back: all - list.len(), list })
     }
@@ -201,7 +199,7 @@ fn hold_back(candidates: Vec<AdviceCandidate>, explained_ns: i64, run_ns: i64) -
 }
 
 /// Finds candidates for advice and estimates their savings.
-fn evaluate_rules(context: &RuleContext, replay: &WhatIfReplay) -> Result<Vec<AdviceCandidate>, Error> {
+fn evaluate_rules(context: &RuleContext, replay: &WhatIfReplay, comm: &dyn ProcessGroup) -> Result<Vec<AdviceCandidate>, Error> {
     let run_ns = context.run_ns();
     let mut candidates: Vec<AdviceCandidate> = Vec::new();
     for (rule, find) in RULES.iter().map(|rule| rule.find).enumerate() {
@@ -211,32 +209,8 @@ fn evaluate_rules(context: &RuleContext, replay: &WhatIfReplay) -> Result<Vec<Ad
     candidates.sort_by_key(|candidate| Reverse(candidate.max_saving_ns));
     candidates.truncate(MAX_CANDIDATES);
     candidates.sort_by_key(|candidate| (candidate.rule, Reverse(candidate.max_saving_ns)));
-    let mut worthwhile = replay_in_order(candidates, replay, run_ns / MIN_SAVING_SHARE)?;
+    let mut worthwhile = savings::accept_in_order(candidates, replay, run_ns / MIN_SAVING_SHARE, comm)?;
     worthwhile.sort_by_key(|candidate| (Reverse(candidate.saving_ns), candidate.rule));
-    Ok(worthwhile)
-}
-
-/// Replays the run with one change after another, each on top of the accepted ones; returns the accepted candidates.
-fn replay_in_order(candidates: Vec<AdviceCandidate>, replay: &WhatIfReplay, worth_ns: i64) -> Result<Vec<AdviceCandidate>, Error> {
-    if candidates.is_empty() {
-        return Ok(candidates);
-    }
-    let (mut changes, mut length_ns): (Vec<WhatIfChange>, i64) = (Vec::new(), replay.changed_ns(&[])?);
-    let mut worthwhile: Vec<AdviceCandidate> = Vec::new();
-    for mut candidate in candidates {
-        // At one site, the first rule is the most specific: another one must save even more to be reported.
-        let told = worthwhile.iter().filter(|other| other.site() == candidate.site());
-        let worth_ns = told.map(|other| other.saving_ns).fold(worth_ns, i64::max);
-        changes.push(candidate.change.clone());
-        let changed_ns = replay.changed_ns(&changes)?;
-        candidate.saving_ns = (length_ns - changed_ns).min(candidate.max_saving_ns);
-        if candidate.saving_ns > worth_ns {
-            length_ns = changed_ns;
-            worthwhile.push(candidate);
-        } else {
-            changes.pop();
-        }
-    }
     Ok(worthwhile)
 }
 
@@ -249,7 +223,7 @@ impl Advice {
         cores: &CoreFindings,
         elapsed_s: f64,
     ) -> Vec<Advice> {
-        let context = RuleContext { recording, findings, inputs: &candidates.inputs };
+        let context = RuleContext::new(recording, findings, &candidates.inputs);
         let advice = candidates.list.iter().map(|candidate| Advice::new(&context, candidate));
         let possible = advice.filter(|advice| advice.saves_s.is_some_and(|saves_s| saves_s < elapsed_s));
         core_shortage::advice(&recording.header, cores).into_iter().chain(possible).collect()

@@ -1,13 +1,15 @@
 //! The order of the analyses of a run: its history, the waits in it, what is found with them, and the advice that follows.
 
+use sintonia_program::graph::ProgramGraph;
 use sintonia_program::history::History;
 use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
 use sintonia_replay::Error;
 
-use crate::advice::AdviceCandidates;
+use crate::advice::{AdviceCandidates, what_if};
 use crate::core_time::CoreFindings;
 use crate::findings::RunFindings;
+use crate::progress::{ProgressSink, report_activity};
 use crate::wait_states;
 
 /// All results of the analysis of a run; every process of the group has all of them.
@@ -21,13 +23,30 @@ pub struct RunAnalysis {
 }
 
 impl RunAnalysis {
-    /// Reads the history of a recording and runs all analyses; `progress` is called after each rank that was read.
-    pub fn from_recording(recording: &Recording, comm: &dyn ProcessGroup, progress: &(dyn Fn() + Sync)) -> Result<RunAnalysis, Error> {
-        let mut history = History::read(recording, comm, progress)?;
+    /// Number of passes over the ranks, which are the steps of the progress: the history, the program graph, and four along the history.
+    pub(crate) const PASSES: usize = 5 + ProgramGraph::PASSES;
+
+    /// Reads the history of a recording and runs all analyses.
+    pub fn from_recording(recording: &Recording, comm: &dyn ProcessGroup, progress: &ProgressSink) -> Result<RunAnalysis, Error> {
+        let mut history = History::read(recording, comm, &|| progress("matching messages and collectives", 1))?;
+        let ranks = recording.header.ranks.len();
         let waits = wait_states::find_waits(&history);
         let cores = CoreFindings::from_history(recording, &history, &waits, comm)?;
-        let findings = RunFindings::from_history(recording, &history, &waits, &cores, comm, progress)?;
-        let candidates = AdviceCandidates::find(recording, &findings, &cores, &mut history, &waits, comm)?;
+        // A single process never waits, and gets no advice.
+        if recording.header.size <= 1 {
+            let findings = RunFindings::from_history(recording, &history, &waits, &cores, comm, progress)?;
+            progress("reporting", 2 * ranks);
+            return Ok(RunAnalysis { findings, candidates: AdviceCandidates::default(), cores });
+        }
+        what_if::mark_waiting_sends(&mut history, &waits, comm);
+        let findings = |comm: &dyn ProcessGroup| RunFindings::from_history(recording, &history, &waits, &cores, comm, progress);
+        let (findings, own_times) = comm.join(findings, |comm| {
+            report_activity(progress, "measuring calls without their waits", ranks, || what_if::own_times(&history, comm))
+        });
+        let findings = findings?;
+        let candidates = report_activity(progress, "replaying the run with changes", ranks, || {
+            AdviceCandidates::find(recording, &findings, &cores, &history, &waits, own_times, comm)
+        })?;
         Ok(RunAnalysis { findings, candidates, cores })
     }
 }

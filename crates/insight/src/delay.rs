@@ -306,7 +306,8 @@ impl<'a> DelayTracer<'a> {
             && (leave, at) == last
         {
             let waits_of_location = &mut self.locations[index];
-            waits_of_location.late_calls.retain(|(row, _)| *row <= at.row);
+            let earlier = waits_of_location.late_calls.partition_point(|(row, _)| *row <= at.row);
+            waits_of_location.late_calls.truncate(earlier);
             self.ready.push(index);
         }
         true

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use bytemuck::{Pod, Zeroable};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use sintonia_mpi::FunctionId;
 use sintonia_program::graph::ProgramGraph;
-use sintonia_program::history::{ClockViolations, History, UnmatchedMessages};
+use sintonia_program::history::{ClockViolations, History, Location, UnmatchedMessages};
 use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
 use sintonia_replay::Error;
@@ -16,6 +18,7 @@ use crate::delay::{self, DelayCosts};
 use crate::gaps::RecordingGaps;
 use crate::ideal_network::IdealRun;
 use crate::phase_efficiency::{self, PhaseEfficiency};
+use crate::progress::{ProgressSink, report_activity};
 use crate::segment::{self, SegmentTimes};
 use crate::wait_states::{WAIT_PATTERNS, WaitInstance, WaitPattern};
 
@@ -75,30 +78,61 @@ pub struct WaitTotals {
 }
 
 impl RunFindings {
-    /// Runs all analyses of a history, given its waits; `progress` is called after each rank that was read.
+    /// Runs all analyses of a history, given its waits.
     pub(crate) fn from_history(
         recording: &Recording,
         history: &History,
         waits: &[Vec<WaitInstance>],
         cores: &CoreFindings,
         comm: &dyn ProcessGroup,
-        progress: &(dyn Fn() + Sync),
+        progress: &ProgressSink,
     ) -> Result<RunFindings, Error> {
-        let ideal = IdealRun::replay(recording, Some(history))?;
-        let graph = ProgramGraph::from_recording_in_group(recording, comm, progress)?;
+        let phases = |comm: &dyn ProcessGroup| find_phases(recording, history, comm, progress);
+        let along_history = |comm: &dyn ProcessGroup| {
+            let critical_path = |comm: &dyn ProcessGroup| CriticalPathProfile::from_history(history, waits, comm);
+            let (critical_path, site_waits) = comm.join(critical_path, |comm| sum_by_site(history, waits, &cores.machine_ns, comm));
+            (critical_path, site_waits, segment::segment_times(history, comm))
+        };
+        let delays = |comm: &dyn ProcessGroup| {
+            report_activity(progress, "tracing root causes", recording.header.ranks.len(), || {
+                delay::delay_costs(recording, history, waits, comm)
+            })
+        };
+        let (phases, (delay_costs, (critical_path, waits, segments))) = comm.join(phases, |comm| comm.join(delays, along_history));
+        let (ideal_ns, phases) = phases?;
         Ok(RunFindings {
-            ideal_ns: ideal.elapsed_ns,
-            phases: phase_efficiency::phase_efficiencies(recording, &graph, history, &ideal, comm)?,
-            critical_path: CriticalPathProfile::from_history(history, waits, comm),
-            delay_costs: delay::delay_costs(recording, history, waits, comm),
-            segments: segment::segment_times(history, comm),
-            waits: sum_by_site(history, waits, &cores.machine_ns, comm),
+            ideal_ns,
+            phases,
+            critical_path,
+            delay_costs,
+            segments,
+            waits,
             gaps: RecordingGaps::from_recording(recording, comm),
             unmatched: unmatched(history, comm),
             unordered: comm.all_to_all(vec![vec![history.unordered]; comm.size()]).into_iter().flatten().sum(),
             clock_violations: history.clock_violations,
         })
     }
+}
+
+/// Nanoseconds of the run on an ideal network, and the phases with their efficiencies.
+fn find_phases(
+    recording: &Recording,
+    history: &History,
+    comm: &dyn ProcessGroup,
+    progress: &ProgressSink,
+) -> Result<(i64, Vec<PhaseEfficiency>), Error> {
+    let graph = |comm: &dyn ProcessGroup| {
+        ProgramGraph::from_recording_in_group(recording, comm, &|| progress("finding the phases of the program", 1))
+    };
+    let ideal = |_: &dyn ProcessGroup| {
+        report_activity(progress, "replaying on an ideal network", recording.header.ranks.len(), || {
+            IdealRun::replay(recording, Some(history))
+        })
+    };
+    let (ideal, graph) = comm.join(ideal, graph);
+    let (ideal, graph) = (ideal?, graph?);
+    Ok((ideal.elapsed_ns, phase_efficiency::phase_efficiencies(recording, &graph, history, &ideal, comm)?))
 }
 
 impl SiteWaits {
@@ -158,19 +192,8 @@ struct WaitRow {
 }
 
 fn sum_by_site(history: &History, waits: &[Vec<WaitInstance>], machine_ns: &[Vec<i64>], comm: &dyn ProcessGroup) -> Vec<SiteWaits> {
-    let mut sums: BTreeMap<(u32, u32, u32, u32, u32), WaitTotals> = BTreeMap::new();
-    for ((location, waits), machine_ns) in history.locations.iter().zip(waits).zip(machine_ns) {
-        for (wait, machine_ns) in waits.iter().zip(machine_ns) {
-            let descriptor = &location.calls.descriptors[location.calls.descriptor_ids[wait.row as usize] as usize];
-            let pattern = WAIT_PATTERNS.iter().position(|pattern| pattern == wait.pattern).unwrap_or(0) as u32;
-            let cause = wait.cause.into_option().map_or(location.rank, |cause| cause.rank);
-            let sum = sums.entry((pattern, descriptor.function.0.into(), descriptor.site, location.rank, cause)).or_default();
-            sum.add(WaitTotals { ns: wait.ns, count: 1, longest_ns: wait.ns, machine_ns: *machine_ns });
-        }
-    }
-    let row =
-        |((pattern, operation, site, rank, cause), waited)| WaitRow { totals: waited, pattern, operation, site, rank, cause, padding: 0 };
-    let mine: Vec<WaitRow> = sums.into_iter().map(row).collect();
+    let locations = history.locations.par_iter().zip(waits).zip(machine_ns);
+    let mine: Vec<WaitRow> = locations.flat_map_iter(|((location, waits), machine_ns)| wait_rows(location, waits, machine_ns)).collect();
     let mut all: BTreeMap<(u32, u32, u32), SiteWaits> = BTreeMap::new();
     for row in comm.all_to_all(vec![mine; comm.size()]).into_iter().flatten() {
         let waits = all.entry((row.pattern, row.operation, row.site)).or_insert_with(|| SiteWaits {
@@ -190,6 +213,30 @@ fn sum_by_site(history: &History, waits: &[Vec<WaitInstance>], machine_ns: &[Vec
     let mut all: Vec<SiteWaits> = all.into_values().collect();
     all.sort_by_key(|waits| std::cmp::Reverse(waits.ns()));
     all
+}
+
+/// The waits of one location, summed.
+fn wait_rows(location: &Location, waits: &[WaitInstance], machine_ns: &[i64]) -> Vec<WaitRow> {
+    // Patterns are compared by name, which is slow: most are the same object. If one is two, its rows are added later.
+    let mut sums: FxHashMap<(*const WaitPattern, u32, u32, u32), (&WaitPattern, WaitTotals)> = FxHashMap::default();
+    for (wait, machine_ns) in waits.iter().zip(machine_ns) {
+        let descriptor = &location.calls.descriptors[location.calls.descriptor_ids[wait.row as usize] as usize];
+        let cause = wait.cause.into_option().map_or(location.rank, |cause| cause.rank);
+        let key = (std::ptr::from_ref(wait.pattern), descriptor.function.0.into(), descriptor.site, cause);
+        let (_, sum) = sums.entry(key).or_insert((wait.pattern, WaitTotals::default()));
+        sum.add(WaitTotals { ns: wait.ns, count: 1, longest_ns: wait.ns, machine_ns: *machine_ns });
+    }
+    let number = |pattern: &WaitPattern| WAIT_PATTERNS.iter().position(|other| other == pattern).unwrap_or(0) as u32;
+    let row = |((_, operation, site, cause), (pattern, totals))| WaitRow {
+        totals,
+        pattern: number(pattern),
+        operation,
+        site,
+        rank: location.rank,
+        cause,
+        padding: 0,
+    };
+    sums.into_iter().map(row).collect()
 }
 
 impl WaitTotals {

@@ -15,6 +15,7 @@ pub mod gaps;
 pub mod ideal_network;
 mod mpi_bounds;
 pub mod phase_efficiency;
+mod progress;
 mod rank_times;
 pub mod report_rows;
 pub mod resources;
@@ -28,6 +29,7 @@ mod thread_times;
 pub mod wait_states;
 
 pub use efficiency::Efficiency;
+pub use progress::ProgressSink;
 pub use rank_times::RankTimes;
 pub use scaling::{RunComparison, RunEfficiency, ScaledRun, ScalingMode};
 pub use sintonia_replay::Error;

@@ -5,7 +5,6 @@ use std::hash::Hash;
 
 use serde::Serialize;
 use sintonia_mpi::FunctionId;
-use sintonia_program::graph::ProgramGraph;
 use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
 use sintonia_recording::header::{MpiVersion, RecordedRank, RecordingHeader};
@@ -20,12 +19,16 @@ use crate::core_report::CoreReport;
 use crate::core_time::{CoreFindings, CoreSplit};
 use crate::gaps::RecordingGaps;
 use crate::phase_efficiency::PhaseEfficiency;
+use crate::progress::ProgressSink;
 use crate::rank_times::{self, FocusOfAnalysis, RankTimes, RunTimes, elapsed_s, seconds};
 use crate::report_rows::{ClockRepair, CriticalPath, RootCause, WaitState};
 use crate::resources::RankResources;
 use crate::tally::{CallSum, CallTally};
 use crate::thread_times::ThreadSummary;
 use crate::{Efficiency, SourceLocation};
+
+/// The first activity of an analysis.
+const READING: &str = "reading calls";
 
 /// The content of a report. The field names are the keys of its JSON form.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -195,17 +198,17 @@ pub struct IncompleteRank {
 }
 
 impl RunSummary {
-    /// Number of `progress` calls for a recording read by one process.
+    /// Number of steps of the progress for a recording read by one process.
     pub fn progress_steps(recording: &Recording) -> usize {
-        recording.header.ranks.len() * if recording.header.profile { 1 } else { 2 + ProgramGraph::PASSES }
+        recording.header.ranks.len() * if recording.header.profile { 1 } else { 1 + RunAnalysis::PASSES }
     }
 
-    /// Analyses a recording in a process group; `progress` is called after each pass over a rank.
-    pub fn from_recording(recording: &Recording, comm: &dyn ProcessGroup, progress: &(dyn Fn() + Sync)) -> Result<RunSummary, Error> {
+    /// Analyses a recording in a process group.
+    pub fn from_recording(recording: &Recording, comm: &dyn ProcessGroup, progress: &ProgressSink) -> Result<RunSummary, Error> {
         if recording.header.profile {
             return RunSummary::without_history(recording, comm, progress);
         }
-        let times = rank_times::read_rank_times(recording, comm, progress)?;
+        let times = rank_times::read_rank_times(recording, comm, &|| progress(READING, 1))?;
         let analysis = RunAnalysis::from_recording(recording, comm, progress)?;
         let mut summary = RunSummary::new(recording, &analysis.findings.gaps, times);
         summary.add_analysis(recording, &analysis);
@@ -213,8 +216,8 @@ impl RunSummary {
     }
 
     /// The summary without wait state analysis, which needs memory in proportion to the run.
-    pub fn without_history(recording: &Recording, comm: &dyn ProcessGroup, progress: &(dyn Fn() + Sync)) -> Result<RunSummary, Error> {
-        let times = rank_times::read_rank_times(recording, comm, progress)?;
+    pub fn without_history(recording: &Recording, comm: &dyn ProcessGroup, progress: &ProgressSink) -> Result<RunSummary, Error> {
+        let times = rank_times::read_rank_times(recording, comm, &|| progress(READING, 1))?;
         let mut summary = RunSummary::new(recording, &RecordingGaps::from_recording(recording, comm), times);
         summary.add_cores(recording, &CoreFindings::without_history(recording)?);
         Ok(summary)

@@ -50,6 +50,18 @@ impl dyn ProcessGroup + '_ {
         self.all_to_all_bytes(bytes).iter().map(|buffer| bytemuck::allocation::pod_collect_to_vec(buffer)).collect()
     }
 
+    /// Runs two analyses: a single process at the same time, several one after the other, because all must exchange in the same order.
+    pub fn join<A: Send, B: Send>(
+        &self,
+        first: impl FnOnce(&dyn ProcessGroup) -> A + Send,
+        second: impl FnOnce(&dyn ProcessGroup) -> B + Send,
+    ) -> (A, B) {
+        match self.size() {
+            1 => rayon::join(|| first(&SingleProcess), || second(&SingleProcess)),
+            _ => (first(self), second(self)),
+        }
+    }
+
     /// The values of all processes, by process index.
     pub fn all_gather<T: Serialize + DeserializeOwned>(&self, mine: T) -> Vec<T> {
         if self.size() == 1 {

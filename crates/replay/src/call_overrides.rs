@@ -3,6 +3,7 @@
 //! They change the program, not the machine; all other calls take their recorded time after their dependency.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use sintonia_mpi::FunctionRole;
 use sintonia_recording::call_table::CallDescriptor;
@@ -58,7 +59,7 @@ impl CallOverride {
 /// Index of a call of a location.
 pub type CallIndex = u64;
 
-/// Overridden calls. The default is none.
+/// Overridden calls. The default is none. What was observed of individual calls is shared by all replays of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallOverrides {
     /// Bit set of [`CallOverride`] by call site.
@@ -66,9 +67,9 @@ pub struct CallOverrides {
     /// Ranks on other hosts.
     pub relocation: Option<RankRelocation>,
     /// Sends recorded to wait for their receives, in order: they would wait again.
-    pub waiting_sends: HashMap<LocationId, Vec<CallIndex>>,
+    pub waiting_sends: Arc<HashMap<LocationId, Vec<CallIndex>>>,
     /// Receives that waited although another message was there, each with the later receive that took that one; in order.
-    pub deferrable_receives: HashMap<LocationId, Vec<(CallIndex, CallIndex)>>,
+    pub deferrable_receives: Arc<HashMap<LocationId, Vec<(CallIndex, CallIndex)>>>,
 }
 
 /// Relocation of ranks to other hosts.

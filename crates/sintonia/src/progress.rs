@@ -1,9 +1,10 @@
-//! A progress bar on the terminal for work that takes longer than a second.
+//! A progress bar on the terminal for work that takes longer than a second: what is being done, and how far it is.
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 const FIRST_DRAW_DELAY: Duration = Duration::from_secs(1);
 const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
@@ -11,46 +12,81 @@ const WIDTH: usize = 40;
 
 /// A progress bar.
 pub(crate) struct ProgressBar {
-    label: &'static str,
+    state: Arc<ProgressState>,
+    /// Draws the bar, also while no step ends; `None` without a terminal.
+    drawer: Option<JoinHandle<()>>,
+}
+
+struct ProgressState {
+    label: Mutex<&'static str>,
     total: usize,
     done: AtomicUsize,
-    next_draw: Mutex<Instant>,
-    drawn: AtomicBool,
+    /// Whether the work has ended, and the signal that it has.
+    ended: (Mutex<bool>, Condvar),
 }
 
 impl ProgressBar {
     /// A bar for work with this many steps.
     pub(crate) fn new(label: &'static str, total: usize) -> ProgressBar {
-        let next_draw = Mutex::new(Instant::now() + FIRST_DRAW_DELAY);
-        ProgressBar { label, total, done: AtomicUsize::new(0), next_draw, drawn: AtomicBool::new(false) }
+        let ended = (Mutex::new(false), Condvar::new());
+        let state = Arc::new(ProgressState { label: Mutex::new(label), total, done: AtomicUsize::new(0), ended });
+        let drawn = Arc::clone(&state);
+        // Without a thread there is no bar, which is not an error.
+        let draw = move || std::thread::Builder::new().name("progress".into()).spawn(move || drawn.draw_until_end()).ok();
+        ProgressBar { state, drawer: io::stderr().is_terminal().then(draw).flatten() }
     }
 
     /// Advances by one step.
     pub(crate) fn step(&self) {
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        // Another thread is drawing already.
-        let Ok(mut next) = self.next_draw.try_lock() else { return };
-        if Instant::now() >= *next && io::stderr().is_terminal() {
-            *next = Instant::now() + REDRAW_INTERVAL;
-            self.drawn.store(true, Ordering::Relaxed);
-            eprint!("\r{}", self.bar(done));
-        }
+        self.state.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn bar(&self, done: usize) -> String {
-        let full = WIDTH * done.min(self.total) / self.total.max(1);
-        format!("{} [{}{}] {done} of {}", self.label, "#".repeat(full), "-".repeat(WIDTH - full), self.total)
+    /// Says what is being done, and advances by a number of steps.
+    pub(crate) fn advance(&self, label: &'static str, steps: usize) {
+        *lock(&self.state.label) = label;
+        self.state.done.fetch_add(steps, Ordering::Relaxed);
     }
 }
 
 impl Drop for ProgressBar {
     fn drop(&mut self) {
-        if self.drawn.load(Ordering::Relaxed) {
+        *lock(&self.state.ended.0) = true;
+        self.state.ended.1.notify_all();
+        if let Some(drawer) = self.drawer.take() {
+            // A bar that failed to draw is not an error.
+            let _ = drawer.join();
+        }
+    }
+}
+
+impl ProgressState {
+    fn draw_until_end(&self) {
+        let mut wait = FIRST_DRAW_DELAY;
+        let mut ended = lock(&self.ended.0);
+        loop {
+            ended = self.ended.1.wait_timeout_while(ended, wait, |ended| !*ended).unwrap_or_else(PoisonError::into_inner).0;
+            if *ended {
+                break;
+            }
+            wait = REDRAW_INTERVAL;
+            eprint!("\r\x1b[K{}", self.bar());
+        }
+        if wait == REDRAW_INTERVAL {
             eprint!("\r\x1b[K");
             // Failing to clear the bar is not an error.
             let _ = io::stderr().flush();
         }
     }
+
+    fn bar(&self) -> String {
+        let done = self.done.load(Ordering::Relaxed).min(self.total);
+        let full = WIDTH * done / self.total.max(1);
+        format!("{} [{}{}] {done} of {}", lock(&self.label), "#".repeat(full), "-".repeat(WIDTH - full), self.total)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -58,10 +94,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bar_fills_up() {
+    fn the_bar_fills_up_and_says_what_is_done() {
         let progress = ProgressBar::new("reading", 4);
-        assert_eq!(progress.bar(1), format!("reading [{}{}] 1 of 4", "#".repeat(10), "-".repeat(30)));
-        assert_eq!(progress.bar(4), format!("reading [{}] 4 of 4", "#".repeat(40)));
-        assert_eq!(ProgressBar::new("reading", 0).bar(0), format!("reading [{}] 0 of 0", "-".repeat(40)));
+        progress.step();
+        assert_eq!(progress.state.bar(), format!("reading [{}{}] 1 of 4", "#".repeat(10), "-".repeat(30)));
+        progress.advance("replaying", 3);
+        assert_eq!(progress.state.bar(), format!("replaying [{}] 4 of 4", "#".repeat(40)));
+        assert_eq!(ProgressBar::new("reading", 0).state.bar(), format!("reading [{}] 0 of 0", "-".repeat(40)));
     }
 }

@@ -72,7 +72,7 @@ fn print_report(args: &ReportArgs, group: &dyn ProcessGroup) -> Result<ExitCode,
 fn show_one(path: &Path, args: &ReportArgs, group: &dyn ProcessGroup) -> Result<(), Error> {
     let recording = Recording::open(path)?;
     let progress = ProgressBar::new("reading ranks", RunSummary::progress_steps(&recording));
-    let summary = RunSummary::from_recording(&recording, group, &|| progress.step())?;
+    let summary = RunSummary::from_recording(&recording, group, &|activity, steps| progress.advance(activity, steps))?;
     drop(progress);
     if group.own_index() > 0 {
         return Ok(());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use sintonia_insight::RunSummary;
+use sintonia_insight::{ProgressSink, RunSummary};
 use sintonia_machine::{Machine, free_memory};
 use sintonia_model::model::PerformanceModel;
 use sintonia_model::study::ScalingStudy;
@@ -128,7 +128,9 @@ impl OpenRecording {
     ) -> Result<QueryAnswer, QueryError> {
         let this = Arc::clone(self);
         let work = move |progress: &JobProgress| {
-            summarise(&this.recording, &SingleProcess, &|| progress.step()).map(limit_pairs).map_err(to_refusal)
+            summarise(&this.recording, &SingleProcess, &|_, steps| (0..steps).for_each(|_| progress.step()))
+                .map(limit_pairs)
+                .map_err(to_refusal)
         };
         let (doing, steps) = ("finding wait states and their causes".into(), RunSummary::progress_steps(&self.recording));
         self.summary.answer(JobRequest { description: doing, steps, permit: self.read_permit(), work }, then)
@@ -227,11 +229,7 @@ fn limit_pairs(mut summary: RunSummary) -> RunSummary {
 }
 
 /// The report of a recording; without wait states if there is not enough memory.
-pub fn summarise(
-    recording: &Recording,
-    group: &dyn ProcessGroup,
-    progress: &(dyn Fn() + Sync),
-) -> Result<RunSummary, sintonia_insight::Error> {
+pub fn summarise(recording: &Recording, group: &dyn ProcessGroup, progress: &ProgressSink) -> Result<RunSummary, sintonia_insight::Error> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     // All processes must decide the same, and those on one host share its memory.
     let hosts: Vec<(String, Option<u64>)> = group.all_gather((host, free_memory()));

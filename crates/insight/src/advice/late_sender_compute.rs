@@ -20,9 +20,10 @@ pub(super) const RULE: AdviceRule = AdviceRule {
 const MIN_COMPUTE_SHARE: i64 = 4;
 
 fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
+    let main_delays = context.main_delays();
     let candidate = |(site, waiting): (u32, super::rule_context::CombinedWaits)| {
         let late = waiting.main_cause()?;
-        let (segment, cost) = context.delay_costs(late).into_iter().max_by_key(|(segment, ns)| (*ns, *segment))?;
+        let (segment, cost) = *main_delays.get(&late)?;
         let enough = cost > waiting.causes[&late] / MIN_COMPUTE_SHARE && waiting.max_ns() > context.run_ns() / NOISE_SHARE;
         let change = WhatIfChange::Calls(vec![site], CallOverride::NoWait);
         enough.then(|| AdviceCandidate::in_segment(segment, vec![late], change, waiting.max_ns()).noticed_at(site))

@@ -31,9 +31,9 @@ fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
             && visits >= MIN_VISITS * loads.len() as u64
             && excess > (mean_load(&loads) / MIN_VARIATION).max(context.run_ns() / NOISE_SHARE);
         let even = loads.values().map(SegmentLoad::ns).sum::<i64>() / visits.max(1) as i64;
-        let change =
-            WhatIfChange::Computation(loads.keys().map(|rank| ((segment, *rank), DurationChange::Fixed(even as f64 * 1e-9))).collect());
-        moves.then(|| AdviceCandidate::in_segment(segment, loads.keys().copied().collect(), change, excess))
+        let fixed = |rank: &u32| ((segment, *rank), DurationChange::Fixed(even as f64 * 1e-9));
+        let change = || WhatIfChange::Computation(loads.keys().map(fixed).collect());
+        moves.then(|| AdviceCandidate::in_segment(segment, loads.keys().copied().collect(), change(), excess))
     };
     context.segments().filter_map(candidate).collect()
 }

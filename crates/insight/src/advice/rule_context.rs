@@ -16,6 +16,10 @@ pub(crate) struct RuleContext<'a> {
     pub recording: &'a Recording,
     pub findings: &'a RunFindings,
     pub inputs: &'a AdviceInputs,
+    /// Nanoseconds of each segment on the critical path.
+    critical_path: BTreeMap<Segment, i64>,
+    /// Delay costs of the segments of each rank, in nanoseconds.
+    delay_costs: BTreeMap<u32, BTreeMap<Segment, i64>>,
 }
 
 /// The waits of some patterns at a site.
@@ -49,6 +53,19 @@ pub(crate) fn key_of_max(ranks: &BTreeMap<u32, i64>) -> Option<u32> {
 }
 
 impl<'a> RuleContext<'a> {
+    pub(crate) fn new(recording: &'a Recording, findings: &'a RunFindings, inputs: &'a AdviceInputs) -> RuleContext<'a> {
+        let mut critical_path = BTreeMap::new();
+        for (segment, ns) in &findings.critical_path.segments {
+            *critical_path.entry(inputs.sites.representative_segment(*segment)).or_default() += ns;
+        }
+        let mut delay_costs: BTreeMap<u32, BTreeMap<Segment, i64>> = BTreeMap::new();
+        for ((segment, late), cost) in &findings.delay_costs {
+            let costs = delay_costs.entry(*late).or_default();
+            *costs.entry(inputs.sites.representative_segment(*segment)).or_default() += cost.direct_ns + cost.indirect_ns;
+        }
+        RuleContext { recording, findings, inputs, critical_path, delay_costs }
+    }
+
     pub(crate) fn run_ns(&self) -> i64 {
         self.inputs.run_ns
     }
@@ -81,17 +98,18 @@ impl<'a> RuleContext<'a> {
 
     /// Nanoseconds of a segment on the critical path.
     pub(crate) fn critical_path_ns(&self, segment: Segment) -> i64 {
-        let path = self.findings.critical_path.segments.iter();
-        path.filter(|(part, _)| self.inputs.sites.representative_segment(**part) == segment).map(|(_, ns)| *ns).sum()
+        self.critical_path.get(&segment).copied().unwrap_or(0)
     }
 
     /// Delay costs of the segments of a rank, in nanoseconds.
-    pub(crate) fn delay_costs(&self, rank: u32) -> BTreeMap<Segment, i64> {
-        let mut costs = BTreeMap::new();
-        for ((segment, _), cost) in self.findings.delay_costs.iter().filter(|((_, late), _)| *late == rank) {
-            *costs.entry(self.inputs.sites.representative_segment(*segment)).or_default() += cost.direct_ns + cost.indirect_ns;
-        }
-        costs
+    pub(crate) fn delay_costs(&self, rank: u32) -> impl Iterator<Item = (Segment, i64)> {
+        self.delay_costs.get(&rank).into_iter().flatten().map(|(segment, ns)| (*segment, *ns))
+    }
+
+    /// The segment of a rank with the largest delay costs, and those; the last of equal ones. By rank, where there are any.
+    pub(crate) fn main_delays(&self) -> BTreeMap<u32, (Segment, i64)> {
+        let main = |rank: &u32| Some((*rank, self.delay_costs(*rank).max_by_key(|(segment, ns)| (*ns, *segment))?));
+        self.delay_costs.keys().filter_map(main).collect()
     }
 
     /// Waits of some patterns by site.

@@ -51,9 +51,8 @@ fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
 
 /// Computation of the master in segments with at least a tenth of its delay costs.
 fn master_work(context: &RuleContext, master: u32) -> BTreeMap<Segment, i64> {
-    let costs = context.delay_costs(master);
-    let all: i64 = costs.values().sum();
-    let main = costs.into_iter().filter(|(_, ns)| 10 * ns > all).map(|(segment, _)| segment);
+    let all: i64 = context.delay_costs(master).map(|(_, ns)| ns).sum();
+    let main = context.delay_costs(master).filter(|(_, ns)| 10 * ns > all).map(|(segment, _)| segment);
     main.filter_map(|segment| Some((segment, context.loads(segment).get(&master)?.ns()))).collect()
 }
 

@@ -4,8 +4,10 @@
 //! network, with recorded times except for the change. Without a change the replay ends when the run did.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
+use rayon::prelude::*;
 use sintonia_mpi::{BlockingMode, FunctionRole};
 use sintonia_program::history::{CallId, CausalVisitor, History, Location, causal_walk};
 use sintonia_program::process_group::ProcessGroup;
@@ -57,24 +59,21 @@ pub struct WhatIfReplay<'a> {
 }
 
 impl<'a> WhatIfReplay<'a> {
-    /// Prepares a recording, given its history and waits.
+    /// Prepares a recording, given its history and waits, its call sites, the host of each rank, and the own times of its calls.
     pub fn new(
         recording: &'a Recording,
         history: &History,
         waits: &[Vec<WaitInstance>],
-        sites: &'a SiteGroups,
-        hosts: &'a [u32],
+        (sites, hosts): (&'a SiteGroups, &'a [u32]),
+        own_times: Vec<Vec<i64>>,
         comm: &dyn ProcessGroup,
     ) -> WhatIfReplay<'a> {
-        let mut measure =
-            OwnTimeVisitor { history, own: history.locations.iter().map(|location| Vec::with_capacity(location.len())).collect() };
-        causal_walk(history, comm, &mut measure);
         WhatIfReplay {
             recording,
             sites,
             hosts,
             observed: observe_calls(history, waits, comm),
-            own_ns_by_location: measure.own,
+            own_ns_by_location: own_times,
             recorded_ns: recorded_ns(history, comm),
         }
     }
@@ -152,7 +151,7 @@ type CallFinder = fn(&Location, &[WaitInstance]) -> Vec<(u32, u32)>;
 /// Collects the observations about calls of all ranks; every process gets all of them.
 fn observe_calls(history: &History, waits: &[Vec<WaitInstance>], comm: &dyn ProcessGroup) -> CallOverrides {
     let gather = |find: CallFinder| {
-        let locations = history.locations.iter().zip(waits).flat_map(|(location, waits)| {
+        let locations = history.locations.par_iter().zip(waits).flat_map_iter(|(location, waits)| {
             let found = find(location, waits).into_iter();
             found.map(|(call, other)| ObservedCall { rank: location.rank, thread: location.calls.thread.into(), call, other })
         });
@@ -166,8 +165,9 @@ fn observe_calls(history: &History, waits: &[Vec<WaitInstance>], comm: &dyn Proc
     };
     let waiting = gather(waiting_sends).into_iter();
     let mut observed = CallOverrides::default();
-    observed.waiting_sends = waiting.map(|(location, calls)| (location, calls.into_iter().map(|(call, _)| call).collect())).collect();
-    observed.deferrable_receives = gather(receivable_earlier);
+    let sends = |(location, calls): (LocationId, Vec<(u64, u64)>)| (location, calls.into_iter().map(|(call, _)| call).collect());
+    observed.waiting_sends = Arc::new(waiting.map(sends).collect());
+    observed.deferrable_receives = Arc::new(gather(receivable_earlier));
     observed
 }
 
@@ -194,6 +194,14 @@ fn receivable_earlier(location: &Location, waits: &[WaitInstance]) -> Vec<(u32, 
         found.extend(there.map(|received| (wait.row, received.row)));
     }
     found
+}
+
+/// The time of each call after its dependencies were satisfied, by location; negative if it turned out not to depend on them.
+pub fn own_times(history: &History, comm: &dyn ProcessGroup) -> Vec<Vec<i64>> {
+    let own = history.locations.iter().map(|location| Vec::with_capacity(location.len())).collect();
+    let mut measure = OwnTimeVisitor { history, own };
+    causal_walk(history, comm, &mut measure);
+    measure.own
 }
 
 /// Measures the time of each recorded call after its dependencies were satisfied.

@@ -96,7 +96,7 @@ impl Play {
 }
 
 fn given(recording: &Recording) -> Vec<Advice> {
-    let summary = RunSummary::from_recording(recording, &SingleProcess, &|| ()).unwrap();
+    let summary = RunSummary::from_recording(recording, &SingleProcess, &|_, _| ()).unwrap();
     let sum: f64 = summary.advice.iter().filter_map(|advice| advice.saves_s).sum();
     assert!(sum <= summary.work_s, "no second is saved twice: {:#?}", summary.advice);
     summary.advice
@@ -457,7 +457,7 @@ fn any_company_gives_the_same_advice() {
     }
     let recording = play.told();
     let find = |comm: &dyn sintonia_program::process_group::ProcessGroup| {
-        RunAnalysis::from_recording(&recording, comm, &|| ()).unwrap().candidates
+        RunAnalysis::from_recording(&recording, comm, &|_, _| ()).unwrap().candidates
     };
     let alone = find(&SingleProcess);
     assert!(alone.list.len() > 1, "{:#?}", alone.list);

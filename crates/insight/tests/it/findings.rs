@@ -22,6 +22,20 @@ fn a_receive_waits_for_its_send() {
 }
 
 #[test]
+fn a_collective_in_progress_is_no_synchronisation() {
+    let parts = |enter: u64, leave: u64| {
+        let [begin, wait] = [collective("MPI_Ibarrier").line(4), wait("MPI_Wait", &[(0, None)]).line(5)];
+        let before = [60, 61].map(|ms| collective("MPI_Barrier").line(3 - u32::from(ms == 60)).at_ms(ms, ms + 1));
+        [before.to_vec(), vec![begin.at_ms(enter, enter + 1), wait.at_ms(enter + 1, leave)]].concat()
+    };
+    let findings = told(&ranks(vec![parts(70, 111), parts(110, 112)]));
+    assert_eq!(waits(&findings), [("wait_at_nonblocking_collective", 5, 0, 39)]);
+    // Both were in step at the second barrier. What rank 1 computed before that made nobody wait.
+    let costs: Vec<_> = findings.delay_costs.into_iter().collect();
+    assert_eq!(costs, [((Segment { from: 3, to: 4 }, 1), DelayCost { direct_ns: 39 * MS, indirect_ns: 0 })]);
+}
+
+#[test]
 fn a_test_does_not_wait() {
     let test = wait("MPI_Test", &[(0, Some(0))]);
     let findings =

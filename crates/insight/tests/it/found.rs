@@ -8,7 +8,7 @@ use sintonia_recording::testing::*;
 
 /// The findings of a recording.
 pub(crate) fn find(recording: &Recording, comm: &dyn ProcessGroup) -> RunFindings {
-    RunAnalysis::from_recording(recording, comm, &|| ()).unwrap().findings
+    RunAnalysis::from_recording(recording, comm, &|_, _| ()).unwrap().findings
 }
 
 /// The waits as kind, line, rank, milliseconds.

@@ -8,3 +8,4 @@ mod one_sided;
 mod scaling;
 mod summary;
 mod threads;
+mod workloads;

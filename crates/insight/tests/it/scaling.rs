@@ -13,7 +13,7 @@ fn run(ranks: usize, computes: u64) -> RunEfficiency {
     ];
     let recording = record_calls(vec![calls; ranks]);
     let run = RunEfficiency::from_recording(&format!("{ranks}.sin"), &recording, &SingleProcess, &|| ()).unwrap();
-    let summary = RunSummary::from_recording(&recording, &SingleProcess, &|| ()).unwrap();
+    let summary = RunSummary::from_recording(&recording, &SingleProcess, &|_, _| ()).unwrap();
     assert_eq!((run.work_s, run.efficiency), (summary.work_s, summary.efficiency), "a run has the efficiencies of its report");
     run
 }

@@ -6,7 +6,7 @@ use sintonia_recording::Recording;
 use sintonia_recording::testing::sample;
 
 fn summary(recording: &Recording) -> RunSummary {
-    RunSummary::from_recording(recording, &SingleProcess, &|| ()).unwrap()
+    RunSummary::from_recording(recording, &SingleProcess, &|_, _| ()).unwrap()
 }
 
 fn close(a: f64, b: f64) -> bool {

@@ -32,6 +32,8 @@ pub enum Workload {
     Sites,
     /// Loops that follow each other.
     Phases,
+    /// Nonblocking collectives.
+    Nonblocking,
     /// Pairs of ranks that wait for each other rarely.
     Partners,
     /// Prefix reductions that the ranks enter from the last to the first.
@@ -44,7 +46,7 @@ pub enum Workload {
 
 impl Workload {
     /// All of them.
-    pub const ALL: [Workload; 12] = [
+    pub const ALL: [Workload; 13] = [
         Workload::Communicators,
         Workload::Descriptors,
         Workload::Requests,
@@ -53,6 +55,7 @@ impl Workload {
         Workload::UnknownGroups,
         Workload::Sites,
         Workload::Phases,
+        Workload::Nonblocking,
         Workload::Partners,
         Workload::Scans,
         Workload::Unmatched,
@@ -78,6 +81,7 @@ impl Workload {
                 Workload::UnknownGroups => run.use_window(None),
                 Workload::Sites => run.call_anywhere(),
                 Workload::Phases => run.execute_loop(),
+                Workload::Nonblocking => run.join_early(),
                 Workload::Partners => run.meet_anyone(),
                 Workload::Scans => run.scan(),
                 Workload::Unmatched => run.lose_messages(),
@@ -277,6 +281,16 @@ impl SimulatedRun {
             self.all(|_| call("MPI_Barrier").on(0).line(site));
             self.all(|_| call("MPI_Allreduce").on(0).sent(8).received(8).line(site + 1));
         }
+    }
+
+    fn join_early(&mut self) {
+        let ranks = self.ranks();
+        for rank in 0..ranks {
+            self.compute(rank);
+            self.call(rank, &call("MPI_Ibarrier").on(0).line(2), 0);
+        }
+        let last = self.now.iter().copied().max().unwrap_or(0);
+        (0..ranks).for_each(|rank| self.call(rank, &wait("MPI_Wait", &[(0, None)]).line(3), last));
     }
 
     fn meet_anyone(&mut self) {

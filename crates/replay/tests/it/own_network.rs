@@ -1,5 +1,7 @@
 //! Replays on the recorded network: call overrides, and incomplete recordings.
 
+use std::sync::Arc;
+
 use sintonia_recording::testing::{TestRecording, record_program};
 use sintonia_replay::Error;
 use sintonia_replay::call_overrides::{CallOverride, CallOverrides, RankRelocation};
@@ -122,7 +124,7 @@ fn a_send_that_waited_for_its_receive_waits_again() {
         (run(&made, &changes).unwrap().ranks[0].replayed_s * 1e9).round()
     };
     assert_eq!(end(ReplayChanges::default()), 100.0, "nothing says that it waits");
-    let waited = manners(|manners| _ = manners.waiting_sends.insert(LocationId { rank: 0, thread: 0 }, vec![1]));
+    let waited = manners(|manners| manners.waiting_sends = Arc::new([(LocationId { rank: 0, thread: 0 }, vec![1])].into()));
     assert_eq!(end(waited), 1050.0, "it leaves 50 ns after the receive has begun");
 }
 

@@ -21,7 +21,7 @@ pub(super) fn write(path: &Path, args: &ReportArgs, group: &dyn ProcessGroup) ->
     let open = Arc::new(ViewSession::open(&args.recordings)?);
     for opened in &open.recordings {
         let progress = ProgressBar::new("reading ranks", RunSummary::progress_steps(&opened.recording));
-        opened.set_summary(summarise(&opened.recording, group, &|| progress.step())?);
+        opened.set_summary(summarise(&opened.recording, group, &|activity, steps| progress.advance(activity, steps))?);
     }
     if group.own_index() > 0 {
         return Ok(());
