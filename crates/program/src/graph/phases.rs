@@ -70,7 +70,7 @@ impl PhaseTree {
     /// The phases of a program, without names and times.
     pub fn from_input(material: &PhaseInput) -> PhaseTree {
         let mut phases = PhaseTree { innermost: vec![0; material.nodes], ..PhaseTree::default() };
-        phases.split(material, &(0..material.nodes).collect::<Vec<_>>(), &BTreeSet::new(), None, 0);
+        phases.split(&PhaseIndex::new(material), &(0..material.nodes).collect::<Vec<_>>(), &BTreeSet::new(), None, 0);
         phases
     }
 
@@ -118,8 +118,8 @@ impl PhaseTree {
     }
 
     /// Finds the phases among these nodes for one iteration of the loops in `cut`.
-    fn split(&mut self, material: &PhaseInput, nodes: &[usize], cut: &BTreeSet<usize>, parent: Option<usize>, depth: usize) {
-        let found = material.components(nodes, cut);
+    fn split(&mut self, index: &PhaseIndex, nodes: &[usize], cut: &BTreeSet<usize>, parent: Option<usize>, depth: usize) {
+        let found = index.components(nodes, cut);
         if depth > 0 && found.len() < 2 {
             return;
         }
@@ -128,7 +128,7 @@ impl PhaseTree {
             section.iter().for_each(|node| self.innermost[*node] = number);
             self.list.push(ProgramPhase { name: String::new(), parent, repeats: !inside.is_empty(), nodes: section.clone() });
             if !inside.is_empty() && depth < MAX_PHASE_DEPTH {
-                self.split(material, &section, &cut.iter().copied().chain(inside).collect(), Some(number), depth + 1);
+                self.split(index, &section, &cut.iter().copied().chain(inside).collect(), Some(number), depth + 1);
             }
         }
     }
@@ -177,24 +177,43 @@ impl PhaseTree {
     }
 }
 
-impl PhaseInput<'_> {
+/// The input of phase detection by node: phases are found in parts of the program, thousands of them in a large one.
+struct PhaseIndex<'a> {
+    loops: &'a [ProgramLoop],
+    /// The control flow edges from each node, each with the loop that it repeats, if any.
+    steps: Vec<Vec<(usize, Option<usize>)>>,
+    /// The nodes connected with each node.
+    links: Vec<Vec<usize>>,
+    /// The loops with each header.
+    loops_at: Vec<Vec<usize>>,
+}
+
+impl PhaseIndex<'_> {
+    fn new<'a>(input: &PhaseInput<'a>) -> PhaseIndex<'a> {
+        let empty = || vec![Vec::new(); input.nodes];
+        let mut index = PhaseIndex { loops: input.loops, steps: vec![Vec::new(); input.nodes], links: empty(), loops_at: empty() };
+        (0..).zip(input.loops).for_each(|(number, one)| index.loops_at[one.header].push(number));
+        for (from, to) in input.steps {
+            // A back edge belongs to the innermost of the loops with that header.
+            let innermost = index.loops_at[*to].iter().rev().find(|number| input.loops[**number].nodes.binary_search(from).is_ok());
+            index.steps[*from].push((*to, innermost.copied()));
+        }
+        for (one, other) in input.links {
+            index.links[*one].push(*other);
+            index.links[*other].push(*one);
+        }
+        index
+    }
+
     /// The components of these nodes without the back edges of the loops in `cut`, in order, each with the loops it consists of. Adjacent
     /// straight sections are merged.
     fn components(&self, nodes: &[usize], cut: &BTreeSet<usize>) -> Vec<(Vec<usize>, Vec<usize>)> {
-        let mut successors = vec![Vec::new(); self.nodes];
-        // A back edge belongs to the innermost of the loops with that header.
-        let goes_round = |from: &usize, to: &usize| {
-            let innermost = self.loops.iter().rposition(|one| one.header == *to && one.nodes.binary_search(from).is_ok());
-            innermost.is_some_and(|number| cut.contains(&number))
-        };
-        for (from, to) in self.steps.iter().filter(|(from, to)| !goes_round(from, to)) {
-            successors[*from].push(*to);
+        let mut successors = vec![Vec::new(); self.steps.len()];
+        for node in nodes {
+            let steps = self.steps[*node].iter().filter(|(_, repeats)| repeats.is_none_or(|number| !cut.contains(&number)));
+            successors[*node] = steps.map(|(to, _)| *to).chain(self.links[*node].iter().copied()).collect();
         }
-        for (one, other) in self.links {
-            successors[*one].push(*other);
-            successors[*other].push(*one);
-        }
-        let first_seen: Vec<usize> = (0..self.nodes).collect();
+        let first_seen: Vec<usize> = (0..self.steps.len()).collect();
         let mut sections: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
         for section in topological_order(components(nodes, &successors), &successors, &first_seen) {
             let inside = self.outermost_loops(&section, cut);
@@ -210,7 +229,9 @@ impl PhaseInput<'_> {
     /// The loops among these nodes that are nested only in loops of `cut`.
     fn outermost_loops(&self, nodes: &[usize], cut: &BTreeSet<usize>) -> Vec<usize> {
         let outermost = |number: &usize| !cut.contains(number) && self.loops[*number].parent.is_none_or(|parent| cut.contains(&parent));
-        (0..self.loops.len()).filter(outermost).filter(|number| nodes.binary_search(&self.loops[*number].header).is_ok()).collect()
+        let mut found: Vec<usize> = nodes.iter().flat_map(|node| &self.loops_at[*node]).copied().filter(outermost).collect();
+        found.sort_unstable();
+        found
     }
 }
 
