@@ -1,6 +1,7 @@
 //! Scaling efficiencies: several runs of one program compared with the first.
 
 use serde::Serialize;
+use sintonia_program::CoreShortage;
 use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
 use sintonia_replay::Error;
@@ -38,6 +39,8 @@ pub struct ScaledRun {
     pub computation_scalability: Option<f64>,
     /// Global efficiency: parallel efficiency times computation scalability.
     pub global: Option<f64>,
+    /// The main reason why ranks had no core, and its share of the time; `None` if they had, or if it is unknown.
+    pub no_core: Option<String>,
 }
 
 /// Several runs compared with the first.
@@ -69,6 +72,8 @@ pub struct RunEfficiency {
     pub compute_s: f64,
     /// The efficiencies; `None` if no rank computed.
     pub efficiency: Option<Efficiency>,
+    /// The main reason why ranks had no core, if they had none.
+    pub no_core: Option<String>,
 }
 
 impl RunEfficiency {
@@ -97,6 +102,7 @@ impl RunEfficiency {
             work_s: work.elapsed_s,
             compute_s: work.mean_compute_s * times.ranks.len() as f64,
             efficiency: work.efficiency.map(|efficiency| efficiency.with_ideal_network(ideal_s, work.elapsed_s)),
+            no_core: CoreShortage::from_recording(recording)?.map(|shortage| shortage.statement(header)),
         })
     }
 }
@@ -124,6 +130,7 @@ impl ScaledRun {
             efficiency: run.efficiency,
             computation_scalability,
             global,
+            no_core: run.no_core.clone(),
         }
     }
 }

@@ -19,7 +19,12 @@ pub(super) fn render(RunComparison { growth, runs }: &RunComparison) -> String {
         ScalingMode::Strong => "with the same total work (strong scaling)",
         ScalingMode::Weak => "with the same work per rank (weak scaling)",
     };
+    let without_core = runs.iter().filter_map(|run| Some(format!("{}: {}\n", run.recording, run.no_core.as_ref()?)));
+    let without_core: String = without_core.collect();
+    let gap = if without_core.is_empty() { "" } else { "Figures of such runs contain that.\n\n" };
     [
+        without_core,
+        gap.into(),
         row("", &|run| truncate_start(run.recording.trim_end_matches(".sin"), COLUMN_WIDTH - 1)),
         row("ranks", &|run| run.ranks.to_string()),
         row("time", &|run| format_seconds(run.work_s)),
