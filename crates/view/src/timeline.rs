@@ -4,6 +4,7 @@
 //! of all threads.
 
 mod calls;
+mod core_plane;
 mod find;
 mod messages;
 mod params;
@@ -23,6 +24,7 @@ use crate::analysis::TimelineAnalysis;
 use crate::answer::{PageQuery, QueryAnswer, QueryError};
 pub(crate) use crate::cache_file::{Error, FileStamp};
 use crate::index::{ThreadPainter, TimelineIndex};
+use core_plane::CoreIntervals;
 
 /// The timeline of one recording.
 pub(crate) struct RecordingTimeline {
@@ -32,6 +34,7 @@ pub(crate) struct RecordingTimeline {
     analysis: Mutex<AnalysisState>,
     /// Ranks with the same behaviour, if known without the analysis.
     roles: Option<Vec<RankRole>>,
+    cores: CoreIntervals,
 }
 
 /// When an analysis that failed for lack of memory is tried again.
@@ -59,7 +62,7 @@ impl RecordingTimeline {
         let index = if recording.header.profile { None } else { Some(TimelineIndex::open(&recording, progress)?) };
         let made = index.as_ref().and_then(|index| TimelineAnalysis::find(&recording, index));
         let analysis = Mutex::new(made.map_or(AnalysisState::NotRequested, |analysis| AnalysisState::Ready(Arc::new(analysis))));
-        Ok(RecordingTimeline { recording, index, analysis, roles: None })
+        Ok(RecordingTimeline { recording, index, analysis, roles: None, cores: CoreIntervals::default() })
     }
 
     /// Sets the roles, so that they do not depend on the analysis.
@@ -115,7 +118,7 @@ impl RecordingTimeline {
             _ => None,
         };
         let roles = self.roles.as_deref().or_else(|| analysis.map(TimelineAnalysis::roles));
-        let context = TimelineContext { recording: &self.recording, index, analysis, roles };
+        let context = TimelineContext { recording: &self.recording, index, analysis, roles, cores: &self.cores };
         match (query.subject.as_str(), analysis) {
             ("timeline", None) if query.param("by") == Some("role") && roles.is_none() => state.into_answer(),
             ("timeline", _) => raster::answer(context, query),
@@ -160,6 +163,7 @@ struct TimelineContext<'a> {
     index: &'a TimelineIndex,
     analysis: Option<&'a TimelineAnalysis>,
     roles: Option<&'a [RankRole]>,
+    cores: &'a CoreIntervals,
 }
 
 impl<'a> TimelineContext<'a> {

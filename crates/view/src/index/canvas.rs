@@ -45,6 +45,11 @@ impl TimeWindow {
         self.bounds[column + 1] - self.bounds[column]
     }
 
+    /// Begin and end of a column.
+    pub(crate) fn column(&self, column: usize) -> (i64, i64) {
+        (self.bounds[column], self.bounds[column + 1])
+    }
+
     fn column_at(&self, time: i64) -> usize {
         self.bounds.partition_point(|bound| *bound <= time).clamp(1, self.columns()) - 1
     }

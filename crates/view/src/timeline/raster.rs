@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::messages::SelectedMessages;
 use super::row_groups::row_groups;
-use super::{TimelineContext, messages, params};
+use super::{TimelineContext, core_plane, messages, params};
 use crate::analysis::{PathInterval, TimelineAnalysis};
 use crate::answer::{PageQuery, QueryAnswer, QueryError};
 use crate::cache_file::Error;
@@ -50,8 +50,11 @@ struct RasterRow {
     calls: f64,
 }
 
-/// The planes; the last two need the analysis.
-const PLANES: [&str; 4] = ["kind", "share", "waiting", "path"];
+/// The planes that need the analysis, after `kind` and `share`.
+const ANALYSIS_PLANES: [&str; 2] = ["waiting", "path"];
+
+/// The last plane, if it is known when ranks had no core.
+const CORE_PLANE: &str = "no-core";
 
 /// Answers the query.
 pub(super) fn answer(context: TimelineContext, query: &PageQuery) -> Result<QueryAnswer, QueryError> {
@@ -62,15 +65,23 @@ pub(super) fn answer(context: TimelineContext, query: &PageQuery) -> Result<Quer
     let rows = row_groups(context, query, &ranks, max)?;
     let window = TimeWindow::new(from, to, columns);
     let paths = context.analysis.map(|analysis| path_by_row(analysis, &rows, &window)).transpose()?;
+    let cores = context.cores.read(context.recording)?;
+    let has_cores = !cores.is_empty();
     let painted = rows.par_iter().enumerate().map_init(
         || context.painter(),
         |painter, (index, row)| {
             let path = paths.as_ref().and_then(|paths| paths.get(index)).map_or(&[][..], Vec::as_slice);
-            paint_row(context, painter, row, path, &window)
+            let mut painted = paint_row(context, painter, row, path, &window)?;
+            painted.planes.extend(
+                has_cores.then(|| core_plane::shares(cores, row, &window).into_iter().map(|share| share_byte(share, 1.0)).collect()),
+            );
+            Ok(painted)
         },
     );
     let painted: Vec<RasterRow> = painted.collect::<Result<_, Error>>()?;
-    let planes = if context.analysis.is_some() { &PLANES[..] } else { &PLANES[..2] };
+    let mut planes = vec!["kind", "share"];
+    planes.extend(ANALYSIS_PLANES.iter().filter(|_| context.analysis.is_some()));
+    planes.extend(has_cores.then_some(CORE_PLANE));
     let bytes =
         (0..planes.len()).flat_map(|plane| painted.iter().map(move |row| row.planes[plane].as_slice())).collect::<Vec<_>>().concat();
     let header = RasterHeader {
@@ -83,7 +94,7 @@ pub(super) fn answer(context: TimelineContext, query: &PageQuery) -> Result<Quer
         waits: context.analysis.map(TimelineAnalysis::wait_kinds),
         kinds: ActivityKind::NAMES,
         rows: &rows,
-        planes,
+        planes: &planes,
     };
     Ok(QueryAnswer::Binary { header: serde_json::to_string(&header).unwrap_or_default(), bytes })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
+use sintonia_recording::off_cpu::{OffCpuInterval, ThreadOffCpu};
 use sintonia_recording::raw::part;
 use sintonia_recording::testing::{RecordingBuilder, TestCall, call, finalize, init, receive, send};
 
@@ -40,6 +41,20 @@ fn picture(timeline: &RecordingTimeline, query: &[(&str, &str)]) -> (Value, BTre
 fn late_sender() -> Vec<Vec<TestCall>> {
     let around = |inside: TestCall| vec![init().at(0, 1000), inside, finalize().at(10_000, 11_000)];
     vec![around(send(1).sent(100).line(1).at(8000, 8100)), around(receive(0).received(100).line(2).at(2000, 8200))]
+}
+
+#[test]
+fn a_raster_shows_when_ranks_had_no_core() {
+    let calls = late_sender();
+    let waiting = OffCpuInterval { begin: 4000, end: 6000, waiting_ns: 1000, blocked_ns: 0, processor: None };
+    let folder = tempfile::tempdir().unwrap();
+    let recording =
+        RecordingBuilder::in_folder(folder.path()).rank(&calls[0]).off_cpu(&[ThreadOffCpu::new(0, vec![waiting])]).rank(&calls[1]);
+    let (recording, _) = recording.write().into_parts();
+    let timeline = RecordingTimeline::open(Arc::new(recording), &|_| ()).unwrap();
+    let (header, planes) = picture(&timeline, &[("columns", "11")]);
+    assert_eq!(header["planes"], serde_json::json!(["kind", "share", "no-core"]));
+    assert_eq!(planes["no-core"], [[0, 0, 0, 0, 128, 128, 0, 0, 0, 0, 0], [0; 11]].concat());
 }
 
 #[test]

@@ -65,6 +65,16 @@ export function ActivityTable({ controller }: { controller: TimelineController }
                     on={!controller.hiddenLayers.value.has('waiting')}
                     onToggle={() => controller.toggle('hide', 'waiting')}
                 />
+                {found.noCore !== undefined && (
+                    <ActivityRow
+                        name="no-core"
+                        title="without a core"
+                        description="ready to run, but no core was free"
+                        share={part(found.noCore)}
+                        on={!controller.hiddenLayers.value.has('no-core')}
+                        onToggle={() => controller.toggle('hide', 'no-core')}
+                    />
+                )}
                 <ActivityRow
                     name="path"
                     title="critical path"

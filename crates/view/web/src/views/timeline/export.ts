@@ -19,6 +19,7 @@ interface CellRun {
     kind: string;
     share: number;
     waiting: number | undefined;
+    noCore: number | undefined;
     path: number | undefined;
 }
 
@@ -27,7 +28,7 @@ const LEGEND_HEIGHT = 30;
 /** Number of distinguishable shades; more would only enlarge the file. */
 const SHADE_COUNT = 8;
 
-type Plane = 'kind' | 'share' | 'waiting' | 'path';
+type Plane = 'kind' | 'share' | 'waiting' | 'path' | 'noCore';
 
 /** Runs of cells of the window that are equal in some planes; `coarse` rounds to visible differences. */
 function cellRuns(raster: Raster, { span }: Scene, planes: Plane[], coarse: boolean): CellRun[] {
@@ -46,6 +47,7 @@ function cellRuns(raster: Raster, { span }: Scene, planes: Plane[], coarse: bool
             kind: raster.kinds[raster.kind[begin + from] ?? 0] ?? '',
             share: value('share', begin + from) ?? 0,
             waiting: raster.waiting && value('waiting', begin + from),
+            noCore: raster.noCore && value('noCore', begin + from),
             path: raster.path && value('path', begin + from),
         }));
     });
@@ -57,14 +59,15 @@ export function timelineTable(scene: Scene): CsvTable {
     const raster = bestRaster(scene.rasters, scene.span);
     const rounded = (share: number | undefined) => (share === undefined ? undefined : Math.round(1000 * share) / 1000);
     return {
-        columns: ['row', 'from_ns', 'to_ns', 'kind', 'share', 'waiting', 'critical_path'],
-        rows: (raster ? cellRuns(raster, scene, ['kind', 'share', 'waiting', 'path'], false) : []).map((run) => [
+        columns: ['row', 'from_ns', 'to_ns', 'kind', 'share', 'waiting', 'no_core', 'critical_path'],
+        rows: (raster ? cellRuns(raster, scene, ['kind', 'share', 'waiting', 'path', 'noCore'], false) : []).map((run) => [
             scene.rows[run.row]?.label,
             Math.round(run.from),
             Math.round(run.to),
             run.kind,
             rounded(run.share),
             rounded(run.waiting),
+            rounded(run.noCore),
             rounded(run.path),
         ]),
     };
@@ -118,7 +121,7 @@ function cellRects(scene: Scene, raster: Raster): SVGRectElement[] {
 
 function stripRects(scene: Scene, raster: Raster): SVGRectElement[] {
     const height = rowHeight(scene);
-    const of = (plane: 'waiting' | 'path', y: (row: number) => number, thickness: number) =>
+    const of = (plane: 'waiting' | 'noCore' | 'path', colour: string, y: (row: number) => number, thickness: number) =>
         cellRuns(raster, scene, [plane], true)
             .filter((run) => (run[plane] ?? 0) > 0)
             .map((run) =>
@@ -127,13 +130,16 @@ function stripRects(scene: Scene, raster: Raster): SVGRectElement[] {
                     y(run.row),
                     timeToX(scene, run.to) - timeToX(scene, run.from),
                     thickness,
-                    cssColour(`--${plane}`),
+                    cssColour(colour),
                     run[plane],
                 ),
             );
     return [
-        ...(scene.showsWaiting && !scene.calls ? of('waiting', (row) => rowToY(scene, row), waitingThickness(height)) : []),
-        ...(scene.showsPath ? of('path', (row) => rowToY(scene, row + 1) - rowGap(height) - pathThickness(height), pathThickness(height)) : []),
+        ...(scene.showsWaiting && !scene.calls ? of('waiting', '--waiting', (row) => rowToY(scene, row), waitingThickness(height)) : []),
+        ...(scene.showsNoCore ? of('noCore', '--no-core', (row) => rowToY(scene, row) + waitingThickness(height), waitingThickness(height)) : []),
+        ...(scene.showsPath
+            ? of('path', '--path', (row) => rowToY(scene, row + 1) - rowGap(height) - pathThickness(height), pathThickness(height))
+            : []),
     ];
 }
 
@@ -173,7 +179,11 @@ function arrowElements(scene: Scene): SVGElement[] {
 }
 
 function legendElements(scene: Scene): SVGElement[] {
-    const strips = [...(scene.showsWaiting ? ['waiting'] : []), ...(scene.showsPath ? ['path'] : [])];
+    const strips = [
+        ...(scene.showsWaiting ? ['waiting'] : []),
+        ...(bestRaster(scene.rasters, scene.span)?.noCore && scene.showsNoCore ? ['no-core'] : []),
+        ...(scene.showsPath ? ['path'] : []),
+    ];
     const names = [...scene.kinds.filter((kind) => kind !== 'absent' && !scene.hiddenKinds.has(kind)), ...strips];
     const step = Math.min(100 * scene.fontScale, (scene.width - scene.gutter) / Math.max(1, names.length));
     const top = scene.height + 10;

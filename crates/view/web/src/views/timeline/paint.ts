@@ -55,12 +55,14 @@ function paintStrips(context: CanvasRenderingContext2D, scene: Scene, raster: Ra
     const left = timeToX(scene, raster.span.from);
     const width = timeToX(scene, raster.span.to) - left;
     const waiting = scene.showsWaiting && !scene.calls && raster.waiting && planeImage(raster, raster.waiting, '--waiting');
+    const noCore = scene.showsNoCore && raster.noCore && planeImage(raster, raster.noCore, '--no-core');
     const path = scene.showsPath && raster.path && planeImage(raster, raster.path, '--path');
     context.imageSmoothingEnabled = false;
     for (let row = 0; row < raster.rows.length; row++) {
         const stretched = (image: CanvasImageSource, top: number, thickness: number) =>
             context.drawImage(image, 0, row, raster.columns, 1, left, top, width, thickness);
         if (waiting) stretched(waiting, rowToY(scene, row), waitingThickness(height));
+        if (noCore) stretched(noCore, rowToY(scene, row) + waitingThickness(height), waitingThickness(height));
         if (path) stretched(path, rowToY(scene, row + 1) - rowGap(height) - pathThickness(height), pathThickness(height));
     }
 }

@@ -24,6 +24,7 @@ export interface Scene {
     messages: Message[] | undefined;
     hiddenKinds: Set<string>;
     showsWaiting: boolean;
+    showsNoCore: boolean;
     showsPath: boolean;
     /** Highlighted ranks, call sites and operation. */
     ranks: Set<number> | undefined;
@@ -109,13 +110,14 @@ export interface ActivityShares {
     mixed: number;
     waiting: number | undefined;
     path: number | undefined;
+    noCore: number | undefined;
 }
 
 export function activityShares(raster: Raster, span: TimeSpan): ActivityShares {
     const first = Math.max(0, Math.floor((span.from - raster.span.from) / cellDuration(raster)));
     const last = Math.min(raster.columns, Math.ceil((span.to - raster.span.from) / cellDuration(raster)));
     const kinds = raster.kinds.map(() => 0);
-    const sums = { waiting: 0, path: 0 };
+    const sums = { waiting: 0, path: 0, noCore: 0 };
     let cells = 0;
     for (let row = 0; row < raster.rows.length; row++) {
         for (let cell = row * raster.columns + first; cell < row * raster.columns + last; cell++) {
@@ -123,6 +125,7 @@ export function activityShares(raster: Raster, span: TimeSpan): ActivityShares {
             kinds[kind] = (kinds[kind] ?? 0) + (raster.share[cell] ?? 0);
             sums.waiting += raster.waiting?.[cell] ?? 0;
             sums.path += raster.path?.[cell] ?? 0;
+            sums.noCore += raster.noCore?.[cell] ?? 0;
             cells++;
         }
     }
@@ -133,5 +136,6 @@ export function activityShares(raster: Raster, span: TimeSpan): ActivityShares {
         mixed: cells > 0 ? Math.max(0, 1 - known.reduce((sum, share) => sum + share, 0)) : 0,
         waiting: raster.waiting && sums.waiting / all,
         path: raster.path && sums.path / all,
+        noCore: raster.noCore && sums.noCore / all,
     };
 }

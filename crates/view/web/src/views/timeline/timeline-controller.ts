@@ -253,6 +253,7 @@ export class TimelineController {
             messages: hidden.has('messages') ? undefined : messages,
             hiddenKinds: this.hiddenKinds.value,
             showsWaiting: !hidden.has('waiting'),
+            showsNoCore: !hidden.has('no-core'),
             showsPath: !hidden.has('path'),
             ranks: ranks === undefined ? undefined : new Set(parseRanks(ranks, this.ranks)),
             sites: site === undefined ? undefined : siteIndicesAt(this.summary, site),

@@ -43,6 +43,8 @@ export interface Raster {
     /** Only available with the analysis. */
     waiting: Uint8Array | undefined;
     path: Uint8Array | undefined;
+    /** Only available if it is known when ranks had no core. */
+    noCore: Uint8Array | undefined;
 }
 
 export function decodeRaster({ header, bytes }: BinaryAnswer<RasterHeader>, ranks: number, requested?: { span: TimeSpan; columns: number }): Raster {
@@ -66,6 +68,7 @@ export function decodeRaster({ header, bytes }: BinaryAnswer<RasterHeader>, rank
         share: plane('share') ?? new Uint8Array(size),
         waiting: plane('waiting'),
         path: plane('path'),
+        noCore: plane('no-core'),
     };
 }
 

@@ -48,6 +48,7 @@ function cellLines(scene: Scene, row: number, time: number): string[] {
         `${kind} ${percent(share(raster.share))} of ${nanoseconds(cellDuration(raster))}`,
     ];
     if (share(raster.waiting) > 0.005) lines.push(`waiting ${percent(share(raster.waiting))}`);
+    if (share(raster.noCore) > 0.005) lines.push(`without a core ${percent(share(raster.noCore))}`);
     if (share(raster.path) > 0.005) lines.push(`critical path ${percent(share(raster.path))}`);
     return lines;
 }
