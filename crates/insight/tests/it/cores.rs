@@ -55,7 +55,7 @@ fn two_ranks_of(when: Missing, missing: u64) -> TestRecording {
 }
 
 fn summary(recording: &TestRecording) -> RunSummary {
-    RunSummary::from_recording(recording, &SingleProcess, &|| ()).unwrap()
+    RunSummary::from_recording(recording, &SingleProcess, &|_, _| ()).unwrap()
 }
 
 fn rounded(shares: impl IntoIterator<Item = f64>) -> Vec<i64> {
@@ -123,7 +123,7 @@ fn an_old_recording_says_that_it_is_not_known() {
 fn several_processes_find_what_one_finds() {
     let recording = two_ranks(30);
     let alone = summary(&recording);
-    for other in run_in_group(2, |comm| RunSummary::from_recording(&recording, comm, &|| ()).unwrap()) {
+    for other in run_in_group(2, |comm| RunSummary::from_recording(&recording, comm, &|_, _| ()).unwrap()) {
         assert_eq!(other, alone);
     }
 }

@@ -10,7 +10,7 @@ use sintonia_recording::testing::*;
 use crate::found::{ranks, told};
 
 fn summary(recording: &TestRecording) -> RunSummary {
-    RunSummary::from_recording(recording, &SingleProcess, &|| ()).unwrap()
+    RunSummary::from_recording(recording, &SingleProcess, &|_, _| ()).unwrap()
 }
 
 fn threads(summary: &RunSummary) -> &ThreadSummary {
