@@ -75,7 +75,7 @@ fn binding(summary: &RunSummary) -> Vec<String> {
     let row = |resources: &RankResources| {
         let bindings = resources.bindings();
         let host = hosts.get(&resources.rank).copied().unwrap_or_default();
-        (!bindings.is_empty()).then(|| ((host, bindings), resources.rank))
+        (!bindings.is_empty()).then_some(((host, bindings), resources.rank))
     };
     let rows = group_by_key(summary.resources.iter().filter_map(row)).into_iter().map(|((host, bindings), ranks)| {
         let host = if host.is_empty() { String::new() } else { format!(" on {host}") };
@@ -128,7 +128,8 @@ fn titled(title: &str, rows: impl Iterator<Item = String>) -> Vec<String> {
 
 /// Values with the same key, in order of first occurrence.
 fn group_by_key<K: Clone + Eq + std::hash::Hash, V>(pairs: impl Iterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
-    let (mut groups, mut index): (Vec<(K, Vec<V>)>, HashMap<K, usize>) = (Vec::new(), HashMap::new());
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    let mut index: HashMap<K, usize> = HashMap::new();
     for (key, value) in pairs {
         let at = *index.entry(key.clone()).or_insert(groups.len());
         match groups.get_mut(at) {
