@@ -82,9 +82,9 @@ mod tests {
         assert!(lines[0].starts_with("rank,thread,enter_ns,leave_ns,operation,communicator,"));
         assert!(lines.iter().all(|line| line.split(',').count() > columns().count()));
         let of = |start: &str| lines.iter().find(|line| line.starts_with(start)).copied();
-        let send = "0,0,100,300,MPI_Send,0,,,,1,,7,,,1000,,,false,,,false,false,/src/main.c,2,main,/bin/main,2,false,";
+        let send = "0,0,100,300,MPI_Send,0,,,,1,,7,,,1000,,,false,,,false,false,,/src/main.c,2,main,/bin/main,2,false,";
         assert_eq!(of("0,0,100,"), Some(send));
-        let wait = "1,0,240,400,MPI_Waitall,,,,,,,,,,,1064,,false,,,false,false,/src/main.c,4,main,/bin/main,4,false,0:0:0:7:1000 0:1:2:8:64 0:2:::";
+        let wait = "1,0,240,400,MPI_Waitall,,,,,,,,,,,1064,,false,,,false,false,,/src/main.c,4,main,/bin/main,4,false,0:0:0:7:1000 0:1:2:8:64 0:2:::";
         assert_eq!(of("1,0,240,"), Some(wait));
     }
 

@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn other_errors_get_no_hint() {
-        for words in [&["sintonia", "record", "--what", "mpirun"][..], &["sintonia", "report", "a.sin", "b.sin", "c.sin"]] {
+        for words in [&["sintonia", "record", "--what", "mpirun"][..], &["sintonia", "calls", "a.sin", "b.sin"]] {
             let hint = message(words);
             assert!(!hint.contains("put `--`"), "{hint}");
         }

@@ -26,7 +26,10 @@ fn waits(intervals: &[(u64, u64)]) -> [ThreadOffCpu; 1] {
     [ThreadOffCpu::new(0, intervals.iter().map(interval).collect())]
 }
 
-fn record(ranks: [(Vec<TestCall>, &[(u64, u64)]); 2]) -> TestRecording {
+/// The calls of a rank, and when it waited for a core.
+type RankCalls<'a> = (Vec<TestCall>, &'a [(u64, u64)]);
+
+fn record(ranks: [RankCalls; 2]) -> TestRecording {
     ranks.into_iter().fold(RecordingBuilder::new(), |builder, (calls, off)| builder.rank(calls).off_cpu(&waits(off))).write()
 }
 

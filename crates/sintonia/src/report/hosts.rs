@@ -167,8 +167,8 @@ mod tests {
         };
         let expected = [
             "Hosts",
-            "  node1: processors 0-7, 4 cores, 1 socket, 2 NUMA nodes, SMT (0,4); Some CPU, base 2400 MHz, 3100",
-            "      MHz at the start; 64.0 GB of memory; Linux 6.1.0; load 0.50 at the start, 3.25 at the end",
+            "  node1: processors 0-7, 4 cores, 1 socket, 2 NUMA nodes, SMT (0,4); Some CPU, base 2400 MHz,",
+            "      3100 MHz at the start; 64.0 GB of memory; Linux 6.1.0; load 0.50 at the start, 3.25 at the end",
         ];
         assert_eq!(hosts(&[host]), expected);
         assert_eq!(hosts(&[HostDescription { name: "b".into(), ..HostDescription::default() }]), ["Hosts", "  b:"]);
