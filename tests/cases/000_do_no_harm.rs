@@ -128,6 +128,7 @@ unchanged! {
     c_280_sizes => "c/280_sizes";
     c_281_tasks => "c/281_tasks";
     c_700_head_to_head => "c/700_head_to_head";
+    c_710_fixed_work => "c/710_fixed_work";
     c_800_halo => "c/800_halo";
     c_801_everyone => "c/801_everyone";
     c_802_alone => "c/802_alone";

@@ -25,6 +25,7 @@ mod source_location;
 mod summary;
 mod tally;
 mod thread_end;
+mod thread_summary;
 mod thread_times;
 pub mod wait_states;
 
@@ -35,4 +36,5 @@ pub use scaling::{RunComparison, RunEfficiency, ScaledRun, ScalingMode};
 pub use sintonia_replay::Error;
 pub use source_location::SourceLocation;
 pub use summary::{CallSiteTotals, IncompleteRank, MessageSizeClass, OperationTotals, RankPair, RankSpread, RunSummary, UnfinishedCall};
-pub use thread_times::{ThreadSummary, ThreadTimes};
+pub use thread_summary::ThreadSummary;
+pub use thread_times::ThreadTimes;

@@ -13,7 +13,7 @@ use crate::Efficiency;
 use crate::efficiency::ActiveThread;
 use crate::gaps::RecordingGaps;
 use crate::tally::CallTally;
-use crate::thread_times::ThreadTimes;
+use crate::thread_times::{ThreadTimes, seconds};
 
 /// The time split of one rank, summed over its threads that call MPI.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -130,10 +130,6 @@ impl FocusOfAnalysis {
             efficiency_without_communication_threads: of(|thread| !thread.only_communicates).filter(|_| has_communication_threads),
         }
     }
-}
-
-pub(crate) fn seconds(nanoseconds: u64) -> f64 {
-    nanoseconds as f64 / 1e9
 }
 
 /// Seconds from the earliest begin to the latest end, both in nanoseconds.

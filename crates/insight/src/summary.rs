@@ -20,11 +20,12 @@ use crate::core_time::{CoreFindings, CoreSplit};
 use crate::gaps::RecordingGaps;
 use crate::phase_efficiency::PhaseEfficiency;
 use crate::progress::ProgressSink;
-use crate::rank_times::{self, FocusOfAnalysis, RankTimes, RunTimes, elapsed_s, seconds};
+use crate::rank_times::{self, FocusOfAnalysis, RankTimes, RunTimes, elapsed_s};
 use crate::report_rows::{ClockRepair, CriticalPath, RootCause, WaitState};
 use crate::resources::RankResources;
 use crate::tally::{CallSum, CallTally};
-use crate::thread_times::ThreadSummary;
+use crate::thread_summary::ThreadSummary;
+use crate::thread_times::seconds;
 use crate::{Efficiency, SourceLocation};
 
 /// The first activity of an analysis.

@@ -1,6 +1,7 @@
 //! What messages and collectives cost in a replay: as recorded, or as on a machine.
 
 use crate::platform::Platform;
+use crate::transfer_counts::TransferCounts;
 
 /// Cost model of messages and collectives.
 #[derive(Clone, Debug)]
@@ -24,25 +25,6 @@ pub struct RecordedNetwork {
     pub per_byte_factor: f64,
     /// The messages from which it was estimated.
     pub transfers: TransferCounts,
-}
-
-/// Receives that waited for their message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TransferCounts {
-    /// Number of those whose two ranks had a core all the time.
-    pub undisturbed: u64,
-    /// Number of those in which a rank waited for a core.
-    pub disturbed: u64,
-}
-
-impl TransferCounts {
-    /// With fewer undisturbed messages, a network is not estimated from a recording with disturbed ones.
-    pub const MIN_UNDISTURBED: u64 = 10;
-
-    /// Whether the network is unknown because ranks waited for a core.
-    pub fn are_too_few(self) -> bool {
-        self.disturbed > 0 && self.undisturbed < TransferCounts::MIN_UNDISTURBED
-    }
 }
 
 impl Default for RecordedNetwork {

@@ -31,8 +31,9 @@ pub(crate) mod tests;
 mod undisturbed;
 mod wildcard;
 
-pub use crate::costs::{RecordedNetwork, ReplayCosts, TransferCounts};
+pub use crate::costs::{RecordedNetwork, ReplayCosts};
 pub use crate::deadlock::{BlockedRank, Deadlock};
+pub use crate::transfer_counts::TransferCounts;
 pub use result::{RankReplayTime, RemovedCoreWaits, ReplayResult, ReplaySink, SiteReplayTime, UnmatchedSummary};
 
 use crate::Error;

@@ -76,7 +76,7 @@ pub enum Error {
         "the recorded network is unknown: in {} of {} messages that were waited for, a rank waited for a core; give a machine file with --machine (`sintonia bench` makes one), or record again with at most one rank per core",
         .0.disturbed, .0.disturbed + .0.undisturbed
     )]
-    NetworkUnknown(crate::costs::TransferCounts),
+    NetworkUnknown(crate::transfer_counts::TransferCounts),
     /// With shared links, arrival order is not known in advance.
     #[error("what if wildcards=arrival? With shared links ([topology]) the arrival order is not known in advance; add contention=off")]
     ArrivalNotKnown,

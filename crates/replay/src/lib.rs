@@ -23,6 +23,7 @@ pub mod scenario;
 pub mod schedule;
 mod send_mode;
 pub mod sweep;
+mod transfer_counts;
 pub mod what_if;
 
 pub use error::Error;

@@ -21,6 +21,9 @@ use crate::error::usage_error;
 use crate::progress::ProgressBar;
 use crate::{Error, help, output, process_group};
 
+/// The width of a screen.
+const SCREEN_COLUMNS: usize = 100;
+
 /// Arguments of `sintonia report`.
 #[derive(clap::Args)]
 #[command(after_help = help::example!("sintonia report hello.sin"))]

@@ -1,7 +1,8 @@
 /* Segments that compute and segments that sleep, each followed by an Allreduce. With an argument every rank keeps a ledger of what the
  * kernel counts: before and after each call it reads the time ready to run without a processor (schedstat), the processor time and the
- * elapsed time, and at the end it writes one line per segment and call to the file `ledger.RANK`: segment or call, waiting, blocked and
- * elapsed nanoseconds. With the argument `rival` the ranks share processors 0 and 1, each with a child that computes all the time.
+ * elapsed time. It may lose its processor while it reads, and what came then belongs to the segment: so a reading has two ends, and at the
+ * end there is one line per segment and call in the file `ledger.RANK`: segment or call, then the least waiting, blocked and elapsed
+ * nanoseconds, then the most. With the argument `rival` the ranks share processors 0 and 1, each with a child that computes all the time.
  * The record: the same times waiting and blocked.
  * ranks: 2
  */
@@ -16,8 +17,11 @@
 
 #define STEPS 60
 
-struct reading {
+struct times {
     long long waiting, cpu, elapsed;
+};
+struct reading {
+    struct times first, last;
 };
 
 static int schedstat;
@@ -40,14 +44,23 @@ static long long waiting(void) {
     return waiting;
 }
 
-static struct reading look(void) {
-    struct reading now;
+static struct times times(void) {
+    struct times now;
     do { /* until nothing came between the readings */
         now.waiting = waiting();
         now.cpu = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
         now.elapsed = nanoseconds(CLOCK_MONOTONIC);
     } while (now.waiting != waiting());
     return now;
+}
+
+static struct reading look(void) {
+    struct reading reading;
+    reading.first.waiting = waiting(); /* at once: the next line may have to wait */
+    reading.first.cpu = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+    reading.first.elapsed = nanoseconds(CLOCK_MONOTONIC);
+    reading.last = times();
+    return reading;
 }
 
 static void enter(const char *what, struct reading before, struct reading after) {
@@ -75,6 +88,12 @@ static pid_t start_rival(void) {
         }
     }
     return child;
+}
+
+static void write_times(FILE *file, struct times *from, struct times *to) {
+    long long waiting = to->waiting - from->waiting, elapsed = to->elapsed - from->elapsed;
+    long long blocked = elapsed - waiting - (to->cpu - from->cpu);
+    fprintf(file, " %lld %lld %lld", waiting, blocked, elapsed);
 }
 
 int main(int argc, char **argv) {
@@ -110,9 +129,10 @@ int main(int argc, char **argv) {
         snprintf(name, sizeof name, "ledger.%d", rank);
         FILE *file = fopen(name, "w");
         for (int i = 0; file && i < lines; i++) {
-            struct reading *from = &ledger[i].before, *to = &ledger[i].after;
-            long long waiting = to->waiting - from->waiting, elapsed = to->elapsed - from->elapsed;
-            fprintf(file, "%s %lld %lld %lld\n", ledger[i].what, waiting, elapsed - waiting - (to->cpu - from->cpu), elapsed);
+            fprintf(file, "%s", ledger[i].what);
+            write_times(file, &ledger[i].before.last, &ledger[i].after.first);
+            write_times(file, &ledger[i].before.first, &ledger[i].after.last);
+            fputc('\n', file);
         }
         CHECK(file && fclose(file) == 0);
     }

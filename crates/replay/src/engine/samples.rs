@@ -1,7 +1,7 @@
 //! Estimates the recorded network from receives that waited.
 
 use super::RecordedNetwork;
-use crate::costs::TransferCounts;
+use crate::transfer_counts::TransferCounts;
 
 /// Maximum number of samples.
 const MAX_SAMPLES: usize = 20_000;

@@ -5,14 +5,12 @@ use sintonia_insight::phase_efficiency::PhaseEfficiency;
 use sintonia_insight::report_rows::{ClockRepair, CriticalPath, PathCall, PathSegment, RootCause, WaitState};
 use sintonia_insight::{CallSiteTotals, Efficiency, MessageSizeClass, RankPair, RankSpread, RankTimes, RunSummary};
 
-use crate::report::{hosts, thread_display};
+use crate::report::{SCREEN_COLUMNS, hosts, thread_display};
 use crate::text::{
     binary_bytes, format_bytes, format_count, format_percent, format_plural, format_ranks, format_seconds, share_bar, shell_command,
     truncate_end, truncate_start, wrap,
 };
 
-/// The width of a screen.
-pub(super) const SCREEN_COLUMNS: usize = 100;
 const SCREEN_LINES: usize = 40;
 const MAX_CALL_SITES: usize = 5;
 const MAX_SIZES: usize = 5;

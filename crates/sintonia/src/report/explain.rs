@@ -6,10 +6,9 @@ use sintonia_insight::advice::{RULES, core_shortage};
 use sintonia_insight::wait_states::WAIT_PATTERNS;
 
 use crate::error::usage_error;
+use crate::report::SCREEN_COLUMNS;
 use crate::text::wrap;
 use crate::{Error, output};
-
-const SCREEN_COLUMNS: usize = 100;
 
 /// Explains one kind.
 pub(super) fn run(kind: &str) -> Result<ExitCode, Error> {

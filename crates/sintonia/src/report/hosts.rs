@@ -6,7 +6,7 @@ use sintonia_insight::RunSummary;
 use sintonia_insight::resources::{RankResources, ThreadBinding};
 use sintonia_recording::host::{HostDescription, ProcessLimits};
 
-use crate::report::display::SCREEN_COLUMNS;
+use crate::report::SCREEN_COLUMNS;
 use crate::text::{format_bytes, format_plural, format_rank_list, format_ranks, format_seconds, wrap};
 
 /// The sections; one of which nothing is known is empty.

@@ -3,7 +3,7 @@
 use sintonia_tune::decision::{TuningDecision, TuningLogEntry};
 use sintonia_tune::tunlet::TunletMetric;
 
-use super::display::SCREEN_COLUMNS;
+use super::SCREEN_COLUMNS;
 use crate::text::{format_plural, wrap};
 use crate::tune::live_display::{change_line, short_number};
 
