@@ -243,7 +243,7 @@ mod tests {
         let recording = on_host("0-1", (0..8).map(|_| usage(25, 71, "0-1"))).write();
         let shortage = shortage(&recording);
         assert_eq!((shortage.basis, (shortage.share() * 100.0).round()), (ShortageBasis::Measured, 71.0));
-        let said = "8 ranks shared 2 cores: 71 % of their time they were ready to run and had no core.";
+        let said = "8 ranks shared 2 cores: 71 % of their time they waited for a core.";
         assert_eq!(shortage.statement(&recording.header), said);
         let [ShortageCause::Oversubscribed { threads: 8, processors, .. }] = &shortage.causes[..] else { panic!("{shortage:?}") };
         assert_eq!(processors, &[0, 1]);
@@ -254,11 +254,21 @@ mod tests {
         let affinity = ["0", "0", "1", "2"];
         let recording = on_host("0-7", affinity.map(|core| usage(50, if core == "0" { 49 } else { 0 }, core))).write();
         let shortage = shortage(&recording);
-        let said = "Ranks 0 and 1 were bound to the same core 0: 49 % of their time they were ready to run and had no core.";
+        let said = "Ranks 0 and 1 were bound to the same core 0: 49 % of their time they waited for a core.";
         assert_eq!(shortage.statement(&recording.header), said);
         let [ShortageCause::SharedProcessors { free, .. }] = &shortage.causes[..] else { panic!("{shortage:?}") };
         assert_eq!(free, &[3, 4, 5, 6, 7]);
         assert_eq!((shortage.share_of(&[0, 1]), shortage.share_of(&[2, 3])), (0.49, 0.0));
+    }
+
+    #[test]
+    fn other_work_is_named_beside_too_many_ranks() {
+        let recording = on_host("0-1", (0..8).map(|_| usage(10, 89, "0-1"))).write();
+        let shortage = shortage(&recording);
+        let [ShortageCause::Oversubscribed { .. }, ShortageCause::OtherWork { used, .. }] = &shortage.causes[..] else {
+            panic!("{shortage:?}")
+        };
+        assert!((used - 1.2).abs() < 1e-9, "of two processors the ranks had 0.8");
     }
 
     #[test]
@@ -276,7 +286,7 @@ mod tests {
         let shortage = shortage(&recording);
         let [ShortageCause::OtherWork { used, .. }] = &shortage.causes[..] else { panic!("{shortage:?}") };
         assert!((used - 0.66).abs() < 1e-9);
-        let said = "Other work ran on the cores of ranks 0 and 1: 33 % of their time they were ready to run and had no core.";
+        let said = "Other work ran on the cores of ranks 0 and 1: 33 % of their time they waited for a core.";
         assert_eq!(shortage.statement(&recording.header), said);
     }
 
@@ -291,7 +301,7 @@ mod tests {
         let ranks = (0..2).map(|_| usage(25, 70, "0-3"));
         let limited = on_host("0-3", ranks).header(|header| header.ranks.iter_mut().for_each(|rank| rank.limits = Some(limits.clone())));
         let recording = limited.write();
-        let said = "A CPU quota of 0.5 cores stopped 2 ranks: 70 % of their time they were ready to run and had no core.";
+        let said = "A CPU quota of 0.5 cores stopped 2 ranks: 70 % of their time they waited for a core.";
         assert_eq!(shortage(&recording).statement(&recording.header), said);
     }
 

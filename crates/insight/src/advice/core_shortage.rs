@@ -146,15 +146,13 @@ fn raise_quota(quota: f64) -> String {
 
 fn be_alone(launcher: Launcher) -> String {
     let binding = match launcher {
-        Launcher::OpenMpi => {
-            "if it is another mpirun, both bind their ranks to the same first cores: give them different ones (`--cpu-set`)"
-        }
-        Launcher::Hydra => "if it is another mpirun with `-bind-to core`, both use the same first cores: give them different ones",
-        Launcher::Other => "if it is another MPI job, both may be bound to the same cores",
+        Launcher::OpenMpi => "Two mpiruns bind to the same first cores: give them different ones (`--cpu-set`).",
+        Launcher::Hydra => "Two mpiruns with `-bind-to core` use the same first cores: give them different ones.",
+        Launcher::Other => "Two MPI jobs may be bound to the same cores.",
     };
     format!(
-        "See what else runs there (`top`): {binding}; threads of the program that do not call MPI need cores too (OMP_NUM_THREADS). Ask for \
-         the host alone (Slurm: `--exclusive`). Then record again."
+        "Ask for the host alone (Slurm: `--exclusive`), or see what else runs there (`top`). {binding} Threads that do not call MPI need \
+         cores too (OMP_NUM_THREADS)."
     )
 }
 

@@ -65,7 +65,7 @@ fn rounded(shares: impl IntoIterator<Item = f64>) -> Vec<i64> {
 #[test]
 fn a_rank_that_is_late_because_it_had_no_core_is_not_told_to_compute_less() {
     let report = summary(&two_ranks(30));
-    let statement = "Ranks 0 and 1 were bound to the same core 0: 25 % of their time they were ready to run and had no core.";
+    let statement = "Ranks 0 and 1 were bound to the same core 0: 25 % of their time they waited for a core.";
     assert_eq!(report.cores.statement.as_deref(), Some(statement));
     let kinds: Vec<&str> = report.advice.iter().map(|advice| advice.kind).collect();
     assert_eq!((kinds, report.cores.held_back), (vec!["core_shortage"], 1));

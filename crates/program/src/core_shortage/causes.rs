@@ -13,6 +13,9 @@ use super::{MIN_SHARE, ThreadTimes};
 /// A quota that stopped its control group for a smaller share of the time is not the reason.
 const MIN_THROTTLED_SHARE: f64 = 0.01;
 
+/// Threads that share too few processors lose a smaller share of these to the kernel and to switching.
+const MIN_OTHER_SHARE: f64 = 0.25;
+
 /// Why threads had no processor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ShortageCause {
@@ -111,12 +114,15 @@ pub(super) fn find(header: &RecordingHeader, threads: &[ThreadTimes]) -> Vec<Sho
         let limited = quotas(host, threads, &all);
         limited.into_iter().for_each(|(members, cause)| explain(&members, cause));
         let online = host_processors(header, host);
+        let mut beside = Vec::new();
         for set in overfull_sets(threads, &all) {
             if waits(threads, &set.threads) {
                 explain(&set.threads, set.cause(host, threads, &all, &online));
+                beside.extend(set.other_work(header, host, threads));
             }
         }
         causes.extend(other_work(header, host, threads, &unexplained));
+        causes.extend(beside.into_iter().map(|cause| (0, cause)));
     }
     causes.sort_by_key(|(waiting, cause)| (std::cmp::Reverse(*waiting), cause.ranks().to_vec()));
     causes.into_iter().map(|(_, cause)| cause).collect()
@@ -166,6 +172,24 @@ impl OverfullSet {
             return ShortageCause::SharedProcessors { host, ranks, threads: competing, processors, free };
         }
         ShortageCause::Oversubscribed { host, ranks, threads: competing, processors, host_processors: online.to_vec() }
+    }
+}
+
+impl OverfullSet {
+    /// Other work, if the threads had clearly less of their processors than there was although they wanted all.
+    fn other_work(&self, header: &RecordingHeader, host: u32, threads: &[ThreadTimes]) -> Option<ShortageCause> {
+        let own = |index: &usize| threads[*index].cpu_ns as f64 / threads[*index].elapsed_ns.max(1) as f64;
+        let wanted: f64 = self.threads.iter().map(|index| threads[*index].demand()).sum();
+        let available = self.processors.len() as f64;
+        let used = wanted.min(available) - self.threads.iter().map(own).sum::<f64>();
+        let cause = || ShortageCause::OtherWork {
+            host,
+            ranks: ranks_of(threads, &self.threads),
+            processors: self.processors.iter().copied().collect(),
+            used,
+            load_at_start: load_at_start(header, host),
+        };
+        (used > MIN_OTHER_SHARE * available).then(cause)
     }
 }
 
@@ -222,10 +246,15 @@ fn other_work(header: &RecordingHeader, host: u32, threads: &[ThreadTimes], memb
     }
     let processors: BTreeSet<u32> = waiting_members.iter().flat_map(|index| threads[*index].affinity.iter().copied()).collect();
     let used = waiting_members.iter().map(|index| waiting(&threads[*index]) as f64 / threads[*index].elapsed_ns.max(1) as f64).sum();
-    let load_at_start = header.host_descriptions.get(host as usize).and_then(|host| host.load_at_start).map(|load| load[0]);
+    let load_at_start = load_at_start(header, host);
     let ranks = ranks_of(threads, &waiting_members);
     let cause = ShortageCause::OtherWork { host, ranks, processors: processors.into_iter().collect(), used, load_at_start };
     Some((sum(threads, &waiting_members, waiting), cause))
+}
+
+/// The load average over one minute.
+fn load_at_start(header: &RecordingHeader, host: u32) -> Option<f64> {
+    header.host_descriptions.get(host as usize).and_then(|host| host.load_at_start).map(|load| load[0])
 }
 
 fn ranks_of(threads: &[ThreadTimes], members: &[usize]) -> Vec<u32> {

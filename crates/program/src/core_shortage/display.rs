@@ -8,11 +8,11 @@ use sintonia_text::quantity::{format_percent, format_plural};
 use super::{CoreShortage, ShortageBasis, ShortageCause};
 
 impl CoreShortage {
-    /// The main cause and its share of the time in one sentence: `8 ranks shared 2 cores: 71 % of their time they were ready to run and had
-    /// no core.`
+    /// The main cause and its share of the time in one sentence: `8 ranks shared 2 cores: 71 % of their time they waited for a
+    /// core.`
     pub fn statement(&self, header: &RecordingHeader) -> String {
         let Some(cause) = self.causes.first() else {
-            return format!("{} of the time threads were ready to run and had no core.", format_percent(self.share()));
+            return format!("{} of their time threads waited for a core.", format_percent(self.share()));
         };
         let share = format_percent(self.share_of(cause.ranks()));
         let basis = match self.basis {
@@ -23,7 +23,7 @@ impl CoreShortage {
             1 => String::new(),
             causes => format!(" {} more {}.", causes - 1, if causes == 2 { "cause" } else { "causes" }),
         };
-        format!("{}: {share} of their time they were ready to run and had no core{basis}.{also}", cause.in_words(header))
+        format!("{}: {share} of their time they waited for a core{basis}.{also}", cause.in_words(header))
     }
 }
 
