@@ -207,7 +207,7 @@ impl ReportText<'_> {
     /// How much advice is held back because ranks had no core.
     fn held_back(&self) -> Option<String> {
         let number = self.summary.cores.held_back as u64;
-        (number > 0).then(|| format!("    {} held back: missing cores explain what it would save.", format_plural(number, "other change")))
+        (number > 0).then(|| format!("    {} held back: the missing cores explain the saving.", format_plural(number, "other change")))
     }
 
     /// The text if no rule matched: all is well, or where most time is lost.

@@ -23,9 +23,7 @@ export function AdviceList(part: OverviewProps) {
                     ))}
                 </ol>
             )}
-            {report.cores.held_back > 0 && (
-                <p>{plural(report.cores.held_back, 'other change')} held back: missing cores explain what it would save.</p>
-            )}
+            {report.cores.held_back > 0 && <p>{plural(report.cores.held_back, 'other change')} held back: the missing cores explain the saving.</p>}
         </section>
     );
 }
