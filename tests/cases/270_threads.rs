@@ -4,8 +4,11 @@
 use serde_json::Value;
 use sintonia_tests::{Mpi, Program, Recording, for_every_mpi, retry_until_ok};
 
-/// How far times may be from the ledger, as a share of them. (The ledger has the cost of recording in its calls.)
-const TOLERANCE: f64 = 0.03;
+/// How far times may be from the ledger, as a share of them. (The ledger has the cost of recording in its calls, and a thread can lose its
+/// core between the ledger's reading of the clock and that of the probe.)
+const TIME_TOLERANCE: f64 = 0.08;
+/// How far efficiencies may be from those of the ledger.
+const EFFICIENCY_TOLERANCE: f64 = 0.09;
 
 /// One line of a ledger, in seconds.
 #[derive(Debug)]
@@ -48,7 +51,7 @@ fn thread_times(report: &Value, rank: u64, thread: u64) -> Option<(f64, f64)> {
 
 fn record(mpi: &Mpi, name: &str) -> Option<Recording> {
     let program = Program::find(name);
-    program.build(mpi).ok().map(|_| Recording::record(mpi, &program, &[]))
+    program.build(mpi).ok().map(|_| Recording::record(mpi, &program, &[]).without_missing_cores())
 }
 
 fn check(holds: bool, complaint: impl Fn() -> String) -> Result<(), String> {
@@ -62,7 +65,7 @@ fn check_ledger(mpi: &Mpi, name: &str) -> Result<(), String> {
     check(entries.len() == 4, || format!("{}: {name}: {entries:?}", mpi.name))?;
     for entry in &entries {
         let (mpi_s, outside_s) = thread_times(&report, entry.rank, entry.thread).ok_or(format!("{entry:?} is not in the report"))?;
-        let most = TOLERANCE * (entry.mpi_s + entry.outside_s);
+        let most = TIME_TOLERANCE * (entry.mpi_s + entry.outside_s);
         let is_close = (mpi_s - entry.mpi_s).abs() < most && (outside_s - entry.outside_s).abs() < most;
         check(is_close, || format!("{}: {name}: {entry:?}, reported {mpi_s} and {outside_s}", mpi.name))?;
     }
@@ -71,7 +74,7 @@ fn check_ledger(mpi: &Mpi, name: &str) -> Result<(), String> {
     // Workers do not begin and end exactly together, and a main thread waits for the other one at the end.
     for (figure, expected) in [("parallel", parallel), ("communication", communication), ("load_balance", parallel / communication)] {
         let found = number(&report["efficiency"][figure]);
-        check((found - expected).abs() < 3.0 * TOLERANCE, || format!("{}: {name}: {figure} {found}, not {expected}", mpi.name))?;
+        check((found - expected).abs() < EFFICIENCY_TOLERANCE, || format!("{}: {name}: {figure} {found}, not {expected}", mpi.name))?;
     }
     Ok(())
 }

@@ -262,6 +262,8 @@ impl RunSummary {
         let computing: Vec<f64> = cores.splits.values().map(CoreSplit::mean_computing_s).collect();
         let efficiency = Efficiency::new(&computing, self.work_s);
         self.efficiency = efficiency.map(|e| e.with_ideal_network(self.ideal_s.unwrap_or(0.0), self.work_s));
+        // It counts waiting for a core as computation.
+        self.threads.iter_mut().for_each(|threads| threads.efficiency_without = None);
     }
 
     fn new(recording: &Recording, gaps: &RecordingGaps, times: RunTimes) -> RunSummary {

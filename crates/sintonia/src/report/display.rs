@@ -130,8 +130,9 @@ impl ReportText<'_> {
         let threads = s.threads.as_ref();
         let counted = threads.map(|threads| format!(", {}", thread_display::counted_threads(threads))).unwrap_or_default();
         let heading = format!("Efficiency, over the {} from MPI_Init to MPI_Finalize{counted}", format_seconds(s.work_s));
+        let notes = threads.map(thread_display::notes).unwrap_or_default();
         if s.cores.statement.is_some() {
-            return std::iter::once(heading).chain(self.efficiency_without_cores(e)).collect();
+            return std::iter::once(heading).chain(self.efficiency_without_cores(e)).chain(notes).collect();
         }
         let unit = if threads.is_some_and(|threads| !threads.main_only) { "thread" } else { "rank" };
         let some = if unit == "rank" { "some ranks" } else { "some" };
@@ -148,7 +149,6 @@ impl ReportText<'_> {
                 .map(|share| line("    serialisation", share, "of that, the loss to waiting for each other, on an ideal network")),
             e.transfer.map(|share| line("    transfer", share, "and the loss to data transfer")),
         ];
-        let notes = threads.map(thread_display::notes).unwrap_or_default();
         std::iter::once(heading).chain(parts.into_iter().flatten()).chain(notes).collect()
     }
 
