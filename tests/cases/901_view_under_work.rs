@@ -19,7 +19,7 @@ fn long(folder: &Path) -> PathBuf {
 
 /// A recording of `ranks` ranks, which share the half million calls of one.
 fn of_ranks(ranks: usize, folder: &Path) -> PathBuf {
-    let recorded = Recording::record(mpi(), &Program::find("c/049_many_calls"), &[]);
+    let recorded = Recording::record(mpi(), &Program::find("c/049_many_calls"), &[]).without_missing_cores();
     let path = folder.join("long.sin");
     fs::create_dir(&path).expect("a folder");
     let text = fs::read_to_string(recorded.path.join("recording.json")).expect("a header");
@@ -174,7 +174,7 @@ fn a_recording_that_is_replaced_is_not_mixed_with_the_old_one() {
 
 #[test]
 fn a_replay_is_drawn_with_the_roles_of_the_recording() {
-    let recorded = Recording::record(mpi(), &Program::find("c/192_farm"), &[]);
+    let recorded = Recording::record(mpi(), &Program::find("c/192_farm"), &[]).without_missing_cores();
     let served = Served::start(&[&recorded.path]);
     let (_, body) = served.asked("0/communication?by=role");
     let roles: Value = serde_json::from_str(&body).expect("the matrix");

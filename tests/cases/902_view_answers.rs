@@ -9,14 +9,14 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 use sintonia_tests::fire::{SHORT_FIRE, xfire};
 use sintonia_tests::view::{Served, view};
-use sintonia_tests::{Mpi, Process, Program, Recording, fresh_dir, record_command, sintonia, wait_until, workspace};
+use sintonia_tests::{Mpi, Process, Program, Recording, fresh_dir, record_command, remove_missing_cores, sintonia, wait_until, workspace};
 
 fn mpi() -> &'static Mpi {
     &Mpi::available()[0]
 }
 
 fn recorded(name: &str) -> Recording {
-    Recording::record(mpi(), &Program::find(name), &[])
+    Recording::record(mpi(), &Program::find(name), &[]).without_missing_cores()
 }
 
 /// What a verb prints as JSON, run in a folder.
@@ -142,6 +142,7 @@ fn tasks(folder: &Path, ranks: usize) -> PathBuf {
     *command.last_mut().expect("the program has an argument") = "24".into();
     let path = folder.join(format!("tasks-{ranks}.sin"));
     program.process(mpi(), record_command(&path, &[], mpi().launch(ranks, &command))).run_in(folder).expect_status(0);
+    remove_missing_cores(&path);
     path
 }
 

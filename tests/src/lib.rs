@@ -22,7 +22,7 @@ pub use mpi::{Family, Mpi, readers_python};
 pub use problem::{Injected, check_with_retries, is_at, retry_until_ok};
 pub use process::{Outcome, Process};
 pub use program::{Language, Program};
-pub use recording::{Call, Completion, Recording, own_lines, record_command, sintonia};
+pub use recording::{Call, Completion, Recording, own_lines, record_command, remove_missing_cores, sintonia};
 
 pub use sintonia_test_report::{not_applicable, skipped};
 

@@ -105,6 +105,21 @@ pub struct Completion {
     pub received: i64,
 }
 
+/// Removes from a recording what it knows of missing cores. Tests run side by side and take cores from each other: what a test expects of the
+/// program would be held back.
+pub fn remove_missing_cores(recording: &Path) {
+    let header = recording.join("recording.json");
+    let mut value: Value = serde_json::from_str(&std::fs::read_to_string(&header).expect("a sealed recording")).expect("JSON");
+    for rank in value["ranks"].as_array_mut().expect("ranks") {
+        let _ = std::fs::remove_file(recording.join(format!("rank-{:05}.offcpu", rank["rank"].as_u64().expect("a rank"))));
+        rank.as_object_mut().expect("an object").remove("off_cpu");
+        for usage in rank.get_mut("usage").and_then(Value::as_array_mut).into_iter().flatten() {
+            usage.as_object_mut().expect("an object").remove("waiting_ns");
+        }
+    }
+    std::fs::write(&header, value.to_string()).expect("the header is written");
+}
+
 impl Recording {
     /// Records one run of `program` with these options of `sintonia record`.
     pub fn record(mpi: &Mpi, program: &Program, options: &[&str]) -> Recording {
@@ -122,19 +137,9 @@ impl Recording {
         Recording { run, path, _folder: folder }
     }
 
-    /// The same recording without what it knows of missing cores. Tests run side by side and take cores from each other, and what a test
-    /// expects of the program would be held back.
+    /// The same recording [without what it knows of missing cores](remove_missing_cores).
     pub fn without_missing_cores(self) -> Recording {
-        let header = self.path.join("recording.json");
-        let mut value: Value = serde_json::from_str(&std::fs::read_to_string(&header).expect("a sealed recording")).expect("JSON");
-        for rank in value["ranks"].as_array_mut().expect("ranks") {
-            let _ = std::fs::remove_file(self.path.join(format!("rank-{:05}.offcpu", rank["rank"].as_u64().expect("a rank"))));
-            rank.as_object_mut().expect("an object").remove("off_cpu");
-            for usage in rank["usage"].as_array_mut().into_iter().flatten() {
-                usage.as_object_mut().expect("an object").remove("waiting_ns");
-            }
-        }
-        std::fs::write(&header, value.to_string()).expect("the header is written");
+        remove_missing_cores(&self.path);
         self
     }
 
