@@ -155,8 +155,9 @@ fn entries(recording: &Recording, rank: usize) -> Vec<Entry> {
         let mut words = line.split(' ');
         let what = words.next().expect("a name").to_string();
         let mut number = || words.next().and_then(|word| word.parse::<f64>().ok()).expect("a number");
-        let mut times = || Times { waiting: number(), blocked: number(), elapsed: number() };
-        Entry { what, least: times(), most: times(), recorded }
+        let [least, most, blocked, elapsed] = [number(), number(), number(), number()];
+        let times = |waiting| Times { waiting, blocked, elapsed };
+        Entry { what, least: times(least), most: times(most), recorded }
     };
     ledger.lines().zip(recorded).map(entry).collect()
 }

@@ -114,7 +114,7 @@ pub fn remove_missing_cores(recording: &Path) {
         let _ = std::fs::remove_file(recording.join(format!("rank-{:05}.offcpu", rank["rank"].as_u64().expect("a rank"))));
         rank.as_object_mut().expect("an object").remove("off_cpu");
         for usage in rank.get_mut("usage").and_then(Value::as_array_mut).into_iter().flatten() {
-            usage.as_object_mut().expect("an object").remove("waiting_ns");
+            usage.as_object_mut().expect("an object").retain(|key, _| key.starts_with("affinity") || key == "thread");
         }
     }
     std::fs::write(&header, value.to_string()).expect("the header is written");

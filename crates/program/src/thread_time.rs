@@ -85,10 +85,10 @@ impl ThreadTime {
             return Some(intervals.map_or(0, |intervals| self.blocked_between_calls_ns(table, intervals)));
         }
         // Only sums are known: a thread does not compute longer than it had or waited for a processor. The figures of a number that was
-        // used by several threads are those of the last one.
+        // used by several threads are those of the last one. If the kernel does not count waiting, it cannot be told from being blocked.
         let usage = rank.usage.iter().find(|usage| usage.thread == self.thread)?;
         let covers_all = usage.elapsed_ns >= self.active_ns() - self.active_ns() / 10;
-        let computable = usage.cpu_ns.saturating_add(usage.waiting_ns.unwrap_or(0));
+        let computable = usage.cpu_ns.saturating_add(usage.waiting_ns?);
         covers_all.then(|| (self.active_ns() - self.mpi_ns).saturating_sub(computable))
     }
 
@@ -196,5 +196,7 @@ mod tests {
         let usage = |elapsed_ns| ThreadUsage { thread: 1, elapsed_ns, cpu_ns: 600, waiting_ns: Some(300), ..ThreadUsage::default() };
         assert_eq!(split(&RecordedRank { usage: vec![usage(5200)], ..rank() }, &[]), (200, 900, 4100, true));
         assert_eq!(split(&RecordedRank { usage: vec![usage(2000)], ..rank() }, &[]), (200, 5000, 0, false), "of another thread");
+        let uncounted = ThreadUsage { waiting_ns: None, ..usage(5200) };
+        assert_eq!(split(&RecordedRank { usage: vec![uncounted], ..rank() }, &[]), (200, 5000, 0, false), "blocked or waiting");
     }
 }

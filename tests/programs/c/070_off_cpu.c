@@ -1,8 +1,8 @@
 /* Segments that compute and segments that sleep, each followed by an Allreduce. With an argument every rank keeps a ledger of what the
  * kernel counts: before and after each call it reads the time ready to run without a processor (schedstat), the processor time and the
- * elapsed time. It may lose its processor while it reads, and what came then belongs to the segment: so a reading has two ends, and at the
- * end there is one line per segment and call in the file `ledger.RANK`: segment or call, then the least waiting, blocked and elapsed
- * nanoseconds, then the most. With the argument `rival` the ranks share processors 0 and 1, each with a child that computes all the time.
+ * elapsed time. It may lose its processor while it reads, and what came then belongs to the segment: so waiting has two bounds. At the
+ * end there is one line per segment and call in the file `ledger.RANK`: segment or call, the least and the most waiting, blocked and
+ * elapsed nanoseconds. With the argument `rival` the ranks share processors 0 and 1, each with a child that computes all the time.
  * The record: the same times waiting and blocked.
  * ranks: 2
  */
@@ -21,7 +21,8 @@ struct times {
     long long waiting, cpu, elapsed;
 };
 struct reading {
-    struct times first, last;
+    long long first_waiting;
+    struct times last;
 };
 
 static int schedstat;
@@ -56,9 +57,7 @@ static struct times times(void) {
 
 static struct reading look(void) {
     struct reading reading;
-    reading.first.waiting = waiting(); /* at once: the next line may have to wait */
-    reading.first.cpu = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
-    reading.first.elapsed = nanoseconds(CLOCK_MONOTONIC);
+    reading.first_waiting = waiting(); /* at once: the next line may have to wait */
     reading.last = times();
     return reading;
 }
@@ -90,10 +89,11 @@ static pid_t start_rival(void) {
     return child;
 }
 
-static void write_times(FILE *file, struct times *from, struct times *to) {
-    long long waiting = to->waiting - from->waiting, elapsed = to->elapsed - from->elapsed;
-    long long blocked = elapsed - waiting - (to->cpu - from->cpu);
-    fprintf(file, " %lld %lld %lld", waiting, blocked, elapsed);
+static void write_line(FILE *file, struct reading *from, struct reading *to) {
+    long long least = to->first_waiting - from->last.waiting, most = to->last.waiting - from->first_waiting;
+    long long waiting = to->last.waiting - from->last.waiting, elapsed = to->last.elapsed - from->last.elapsed;
+    long long blocked = elapsed - waiting - (to->last.cpu - from->last.cpu);
+    fprintf(file, " %lld %lld %lld %lld\n", least, most, blocked, elapsed);
 }
 
 int main(int argc, char **argv) {
@@ -130,9 +130,7 @@ int main(int argc, char **argv) {
         FILE *file = fopen(name, "w");
         for (int i = 0; file && i < lines; i++) {
             fprintf(file, "%s", ledger[i].what);
-            write_times(file, &ledger[i].before.last, &ledger[i].after.first);
-            write_times(file, &ledger[i].before.first, &ledger[i].after.last);
-            fputc('\n', file);
+            write_line(file, &ledger[i].before, &ledger[i].after);
         }
         CHECK(file && fclose(file) == 0);
     }
