@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use sintonia_tests::{Mpi, Outcome, Process, Program, for_every_mpi, fresh_dir, record_command, retry_until_ok, sintonia};
+use sintonia_tests::{
+    Mpi, Outcome, Process, Program, for_every_mpi, fresh_dir, record_command, remove_missing_cores, retry_until_ok, sintonia,
+};
 
 #[test]
 fn a_larger_run_takes_as_long_as_predicted_from_smaller_ones() {
@@ -402,6 +404,7 @@ fn run(mpi: &Mpi, name: &str, folder: &Path, n: u64, ranks: usize) -> String {
     *command.last_mut().expect("the program has an argument") = n.to_string();
     let words = record_command(&path, &["--param", &format!("n={n}")], mpi.launch(ranks, &command));
     program.process(mpi, words).run_in(folder).expect_status(0);
+    remove_missing_cores(&path);
     file
 }
 
