@@ -303,7 +303,7 @@ fn c710_ranks_that_share_a_core_are_replayed_as_if_each_had_one() {
             // A time slice of the scheduler takes milliseconds.
             let latency = replayed["recorded_network"]["latency_s"].as_f64();
             let has_no_slice = latency.is_none_or(|latency| latency < 0.5e-3);
-            let is_said = replayed["notes"].to_string().contains("had no core");
+            let is_said = replayed["notes"].to_string().contains("waited for a core");
             match is_crowded && agrees && has_no_slice && is_said {
                 true => Ok(()),
                 false => Err(format!("{}: {used} s of processor time: {replayed}", mpi.name)),
