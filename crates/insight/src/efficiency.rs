@@ -54,7 +54,8 @@ impl Efficiency {
     }
 
     /// The efficiencies of threads that are not all active from the begin to the end of a run of `elapsed` seconds; `None` if none computed.
-    /// A thread counts for as long as it was active. If it was active only for a small part of the run, it is not the busiest one.
+    /// Each thread is weighted by its active time. A thread that is active for less than a tenth of the run does not determine the
+    /// communication efficiency.
     pub(crate) fn from_threads(threads: &[ActiveThread], elapsed: f64) -> Option<Efficiency> {
         let sum = |pick: fn(&ActiveThread) -> f64| threads.iter().map(pick).sum::<f64>();
         let (compute, active) = (sum(ActiveThread::compute_s), sum(|thread| thread.active_s));

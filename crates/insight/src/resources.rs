@@ -6,7 +6,7 @@ use sintonia_recording::host::{ProcessLimits, ThreadUsage};
 
 /// What one rank had of its host, and what its threads used.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RankResources {
+pub struct RankUsage {
     /// The rank.
     pub rank: u32,
     /// Limits that a control group set for it.
@@ -16,11 +16,11 @@ pub struct RankResources {
     pub threads: Vec<ThreadUsage>,
 }
 
-impl RankResources {
+impl RankUsage {
     /// The resources of all ranks of which they are known.
-    pub(crate) fn from_header(header: &RecordingHeader) -> Vec<RankResources> {
+    pub(crate) fn from_header(header: &RecordingHeader) -> Vec<RankUsage> {
         let known = |rank: &&RecordedRank| !rank.usage.is_empty() || rank.limits.is_some();
-        let resources = |rank: &RecordedRank| RankResources { rank: rank.rank, limits: rank.limits.clone(), threads: rank.usage.clone() };
+        let resources = |rank: &RecordedRank| RankUsage { rank: rank.rank, limits: rank.limits.clone(), threads: rank.usage.clone() };
         header.ranks.iter().filter(known).map(resources).collect()
     }
 
@@ -67,7 +67,7 @@ mod tests {
         };
         let threads =
             vec![thread(0, "0-1", None), thread(1, "0", None), thread(2, "0-1", None), thread(3, "0-1", Some("1")), thread(4, "", None)];
-        let bindings = RankResources { rank: 0, limits: None, threads }.bindings();
+        let bindings = RankUsage { rank: 0, limits: None, threads }.bindings();
         let found: Vec<(&[u16], &str, Option<&str>)> =
             bindings.iter().map(|one| (&one.threads[..], &*one.affinity, one.affinity_at_end.as_deref())).collect();
         assert_eq!(found, [(&[0, 2][..], "0-1", None), (&[1], "0", None), (&[3], "0-1", Some("1"))]);

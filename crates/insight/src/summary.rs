@@ -22,7 +22,7 @@ use crate::phase_efficiency::PhaseEfficiency;
 use crate::progress::ProgressSink;
 use crate::rank_times::{self, FocusOfAnalysis, RankTimes, RunTimes, elapsed_s};
 use crate::report_rows::{ClockRepair, CriticalPath, RootCause, WaitState};
-use crate::resources::RankResources;
+use crate::resources::RankUsage;
 use crate::tally::{CallSum, CallTally};
 use crate::thread_summary::ThreadSummary;
 use crate::thread_times::seconds;
@@ -49,7 +49,7 @@ pub struct RunSummary {
     /// What each of these hosts is, in the same order; empty if the recording does not say.
     pub host_descriptions: Vec<HostDescription>,
     /// What each rank had of its host; empty if the recording does not say.
-    pub resources: Vec<RankResources>,
+    pub resources: Vec<RankUsage>,
     /// The MPI library.
     pub mpi: MpiVersion,
     /// Seconds from the start of the first rank to the end of the last.
@@ -283,7 +283,7 @@ impl RunSummary {
             ranks: header.size,
             hosts: header.hosts.clone(),
             host_descriptions: header.host_descriptions.clone(),
-            resources: RankResources::from_header(header),
+            resources: RankUsage::from_header(header),
             mpi: header.mpi.clone(),
             elapsed_s,
             calls: per_rank.iter().map(|r| r.calls).sum(),

@@ -1,7 +1,8 @@
 //! Where a main thread waited for another thread of its rank to end.
 //!
 //! Joining a thread is no MPI call and not recorded. A thread that makes its last MPI call while the main thread is between two calls is taken
-//! to have been waited for. A thread that polls most of the time is not: it ends whenever it is told to.
+//! to have been waited for. A thread that polls most of the time is excluded: its end is
+//! requested by another thread.
 
 use sintonia_program::history::{History, Location};
 use sintonia_recording::raw::part;

@@ -42,7 +42,7 @@ impl GroupLimits {
     fn read_quota(&mut self, group: &ControlGroup, files: &impl SystemFiles) {
         let quotas = group.levels().filter_map(|(folder, name)| Some((quota(&folder, files)?, folder, name)));
         let Some((quota, folder, name)) = quotas.min_by(|(one, ..), (other, ..)| one.total_cmp(other)) else { return };
-        // The root of all groups has no quota, so this is the root of a namespace. Containers are told apart by their inode.
+        // The root control group has no quota, so this is the root of a namespace; the inode identifies the container.
         let unnamed = name.is_empty().then(|| files.inode(&folder).map_or_else(|| "/".into(), |inode| format!("/ (inode {inode})")));
         let statistics = format!("{folder}/cpu.stat");
         self.throttling = throttled(&statistics, files).map(|start| (statistics, start));

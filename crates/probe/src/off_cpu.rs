@@ -17,7 +17,7 @@ use sintonia_recording::definitions::{DefinitionRecord, OffCpuDefinition};
 use sintonia_recording::host::OffCpuSource;
 use sintonia_recording::raw::off_cpu::RawInterval;
 
-use self::counters::{OffCpuTime, SHORTEST_NS, SchedulerChange, SchedulerCounters};
+use self::counters::{OffCpuSums, SHORTEST_NS, SchedulerChange, SchedulerCounters};
 use self::stream::OffCpuStream;
 use self::switch_ring::{ContextSwitch, SwitchRing};
 use self::tripwire::RseqTripwire;
@@ -33,8 +33,8 @@ static UNCHANGED: AtomicU64 = AtomicU64::new(0);
 
 /// More switches in one call or segment are summed up.
 const MOST_SWITCHES: usize = 64;
-/// A thread that switches more often than this per second, and at least so many times in a call or segment, is not recorded switch by
-/// switch: it yields in a loop, and each switch would take longer.
+/// Above this rate of context switches, the ring of a thread is closed and only sums are recorded: the thread yields in a loop, and the ring
+/// makes each switch slower. The rate is checked in calls and segments with at least [`FEWEST_SWITCHES`] switches.
 const MOST_SWITCHES_PER_SECOND: u64 = 10_000;
 const FEWEST_SWITCHES: u64 = 200;
 
@@ -212,7 +212,7 @@ impl OffCpuMonitor {
         let total = SwitchTotals::new(switches, change.waiting_ns);
         counters.account(total.off_ns);
         if switches.len() > MOST_SWITCHES {
-            let time = OffCpuTime { waiting_ns: total.waiting_ns, blocked_ns: total.off_ns - total.waiting_ns };
+            let time = OffCpuSums { waiting_ns: total.waiting_ns, blocked_ns: total.off_ns - total.waiting_ns };
             self.append(begin, end, &time);
             return true;
         }
@@ -224,7 +224,7 @@ impl OffCpuMonitor {
         true
     }
 
-    fn append(&mut self, begin: u64, end: u64, time: &OffCpuTime) {
+    fn append(&mut self, begin: u64, end: u64, time: &OffCpuSums) {
         let worth_noting = time.waiting_ns.max(time.blocked_ns) >= SHORTEST_NS;
         if end > begin && worth_noting && is_recording() {
             // SAFETY: only queries the processor.
@@ -284,13 +284,13 @@ impl SwitchTotals {
     }
 
     /// Time waiting and blocked in one switch. When a blocked thread was woken is not recorded, so that time is shared by length.
-    fn split(&self, switch: &ContextSwitch) -> OffCpuTime {
+    fn split(&self, switch: &ContextSwitch) -> OffCpuSums {
         let off = switch.back - switch.out;
         if switch.preempted {
-            return OffCpuTime { waiting_ns: off, blocked_ns: 0 };
+            return OffCpuSums { waiting_ns: off, blocked_ns: 0 };
         }
         let waiting_ns = (u128::from(off) * u128::from(self.woken_ns) / u128::from(self.blocking_ns.max(1))) as u64;
-        OffCpuTime { waiting_ns, blocked_ns: off - waiting_ns }
+        OffCpuSums { waiting_ns, blocked_ns: off - waiting_ns }
     }
 }
 

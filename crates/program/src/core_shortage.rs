@@ -135,7 +135,7 @@ fn share(ranks: &[RankCoreTime]) -> f64 {
 }
 
 /// What is known of a thread.
-struct ThreadTimes<'a> {
+struct ThreadCoreTime<'a> {
     rank: &'a RecordedRank,
     elapsed_ns: u64,
     cpu_ns: u64,
@@ -144,7 +144,7 @@ struct ThreadTimes<'a> {
     affinity: Vec<u32>,
 }
 
-impl ThreadTimes<'_> {
+impl ThreadCoreTime<'_> {
     /// The share of its time in which it ran or wanted to.
     fn demand(&self) -> f64 {
         (self.cpu_ns.saturating_add(self.waiting_ns.unwrap_or(0))) as f64 / self.elapsed_ns.max(1) as f64
@@ -156,7 +156,7 @@ impl ThreadTimes<'_> {
 }
 
 /// The threads of a rank. Intervals are preferred to sums: they can be limited to the part of the run that is judged.
-fn thread_times<'a>(recording: &Recording, rank: &'a RecordedRank, (begin, end): (i64, i64)) -> Result<Vec<ThreadTimes<'a>>, Error> {
+fn thread_times<'a>(recording: &Recording, rank: &'a RecordedRank, (begin, end): (i64, i64)) -> Result<Vec<ThreadCoreTime<'a>>, Error> {
     let intervals = if has_intervals(rank) { Some(recording.off_cpu(rank.rank)?) } else { None };
     let span_ns = u64::try_from(end.saturating_sub(begin)).unwrap_or(0);
     let unknown = ThreadUsage { elapsed_ns: span_ns, cpu_ns: span_ns, ..ThreadUsage::default() };
@@ -166,7 +166,7 @@ fn thread_times<'a>(recording: &Recording, rank: &'a RecordedRank, (begin, end):
     };
     let times = |usage: &ThreadUsage| match &intervals {
         Some(threads) => within_span(rank, usage, threads, (begin, end)),
-        None => ThreadTimes {
+        None => ThreadCoreTime {
             rank,
             elapsed_ns: usage.elapsed_ns,
             cpu_ns: usage.cpu_ns,
@@ -178,12 +178,12 @@ fn thread_times<'a>(recording: &Recording, rank: &'a RecordedRank, (begin, end):
 }
 
 /// A thread in a part of the run; a thread that did not live as long as its rank counts with its own time.
-fn within_span<'a>(rank: &'a RecordedRank, usage: &ThreadUsage, threads: &[ThreadOffCpu], (begin, end): (i64, i64)) -> ThreadTimes<'a> {
+fn within_span<'a>(rank: &'a RecordedRank, usage: &ThreadUsage, threads: &[ThreadOffCpu], (begin, end): (i64, i64)) -> ThreadCoreTime<'a> {
     let span_ns = u64::try_from(end.saturating_sub(begin)).unwrap_or(0);
     let elapsed_ns = if usage.elapsed_ns == 0 { span_ns } else { span_ns.min(usage.elapsed_ns) };
     let off = threads.iter().find(|thread| thread.thread == usage.thread).map(|thread| thread.within(begin, end)).unwrap_or_default();
     let on_cpu = elapsed_ns.saturating_sub(off.waiting_ns).saturating_sub(off.blocked_ns);
-    ThreadTimes {
+    ThreadCoreTime {
         rank,
         elapsed_ns,
         cpu_ns: on_cpu,
@@ -196,7 +196,7 @@ fn has_intervals(rank: &RecordedRank) -> bool {
     matches!(rank.off_cpu, Some(OffCpuSource::ContextSwitches | OffCpuSource::RunQueue))
 }
 
-fn sum_by_rank(threads: &[ThreadTimes]) -> Vec<RankCoreTime> {
+fn sum_by_rank(threads: &[ThreadCoreTime]) -> Vec<RankCoreTime> {
     let mut ranks: Vec<RankCoreTime> = Vec::new();
     for thread in threads {
         if ranks.last().is_none_or(|last| last.rank != thread.rank.rank) {

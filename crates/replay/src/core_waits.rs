@@ -90,7 +90,7 @@ pub(crate) fn core_waits_of_thread(recording: &Recording, rank: u32, thread: u16
 ///
 /// Where only the sum of the waiting in an interval is known, it counts as spread evenly over the interval.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct CombinedWaits {
+pub(crate) struct CombinedCoreWaits {
     /// Points in time with the accumulated waiting up to each and the rate after it, in order.
     steps: Vec<WaitStep>,
 }
@@ -102,19 +102,19 @@ struct WaitStep {
     rate: f64,
 }
 
-impl CombinedWaits {
+impl CombinedCoreWaits {
     /// Combines the waiting of locations.
-    pub(crate) fn new<'a>(locations: impl Iterator<Item = &'a LocationCoreWaits>) -> CombinedWaits {
-        CombinedWaits::of_intervals(locations.flat_map(|location| location.intervals.intervals()))
+    pub(crate) fn new<'a>(locations: impl Iterator<Item = &'a LocationCoreWaits>) -> CombinedCoreWaits {
+        CombinedCoreWaits::of_intervals(locations.flat_map(|location| location.intervals.intervals()))
     }
 
     /// Nanoseconds in which at least one of these locations waited between two points in time.
     pub(crate) fn of_locations_ns<'a>(locations: impl Iterator<Item = &'a LocationCoreWaits>, begin: i64, end: i64) -> i64 {
         let overlapping = locations.flat_map(|location| location.overlapping(begin, end));
-        CombinedWaits::of_intervals(overlapping).within_ns(begin, end)
+        CombinedCoreWaits::of_intervals(overlapping).within_ns(begin, end)
     }
 
-    fn of_intervals<'a>(intervals: impl Iterator<Item = &'a OffCpuInterval>) -> CombinedWaits {
+    fn of_intervals<'a>(intervals: impl Iterator<Item = &'a OffCpuInterval>) -> CombinedCoreWaits {
         let mut changes: Vec<(i64, f64)> = Vec::new();
         for interval in intervals {
             let length = interval.end - interval.begin;
@@ -136,7 +136,7 @@ impl CombinedWaits {
                 }
             }
         }
-        CombinedWaits { steps }
+        CombinedCoreWaits { steps }
     }
 
     /// Nanoseconds of waiting between two points in time.
@@ -184,13 +184,13 @@ mod tests {
     #[test]
     fn time_in_which_two_locations_wait_counts_once() {
         let both = [waits(&[(100, 200, 100), (300, 400, 50)]), waits(&[(150, 250, 100), (300, 400, 70)])];
-        let combined = CombinedWaits::new(both.iter());
+        let combined = CombinedCoreWaits::new(both.iter());
         assert_eq!(combined.within_ns(0, 300), 150, "from 100 to 250");
         assert_eq!(combined.within_ns(180, 220), 40);
         assert_eq!(combined.within_ns(300, 400), 100, "half and seven tenths of an interval are all of it at most");
         assert_eq!(combined.within_ns(310, 320), 10);
         assert_eq!(combined.within_ns(400, 9000), 0);
-        assert_eq!(CombinedWaits::of_locations_ns(both.iter(), 180, 310), 80, "from 180 to 250, and 10 of the last interval");
-        assert_eq!(CombinedWaits::default().within_ns(0, 10), 0);
+        assert_eq!(CombinedCoreWaits::of_locations_ns(both.iter(), 180, 310), 80, "from 180 to 250, and 10 of the last interval");
+        assert_eq!(CombinedCoreWaits::default().within_ns(0, 10), 0);
     }
 }

@@ -8,7 +8,7 @@ use sintonia_recording::testing::Workload;
 
 const RANKS: u32 = 4;
 
-/// Four times the calls take at most so many times as long: four times, and what larger maps and full caches cost.
+/// Upper bound on the growth of processor time for four times the calls: linear, plus a margin for larger maps and cache misses.
 const MAX_GROWTH: f64 = 7.0;
 
 /// Each length is analysed at most so often: disturbances only make it slower.

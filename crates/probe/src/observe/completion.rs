@@ -146,7 +146,7 @@ fn record_completed(call: &mut CallObserver, index: usize, status: usize) {
         return list_request(call, &request, false, NO_ENVELOPE, raw::UNKNOWN_BYTES);
     }
     if request.peer == raw::PROC_NULL {
-        // Some versions of MPICH leave the status as it was.
+        // Some versions of MPICH do not write the status.
         return list_request(call, &request, true, pair(raw::PROC_NULL as u32, raw::ANY), 0);
     }
     match call.filled_status(status) {

@@ -13,7 +13,7 @@ use crate::clock::{self, nanoseconds};
 pub(super) const SHORTEST_NS: u64 = 1000;
 
 /// Time off the processor.
-pub(super) struct OffCpuTime {
+pub(super) struct OffCpuSums {
     /// Ready to run without a processor.
     pub waiting_ns: u64,
     /// Blocked in the kernel.
@@ -70,14 +70,14 @@ impl SchedulerCounters {
 
     /// Time off the processor since the last reading, of which `waiting_ns` were waiting for one: all of it between `begin` and `end`, in
     /// ticks.
-    pub(super) fn read_sums(&mut self, waiting_ns: u64, begin: u64, end: u64) -> OffCpuTime {
+    pub(super) fn read_sums(&mut self, waiting_ns: u64, begin: u64, end: u64) -> OffCpuSums {
         let now_ns = nanoseconds(libc::CLOCK_MONOTONIC);
         let before = std::mem::replace(&mut self.off_ns, off_ns(now_ns));
         let length = clock::elapsed_ns(begin, end, now_ns);
         let waiting_ns = waiting_ns.min(length);
         let blocked_ns = self.off_ns.saturating_sub(before).min(length).saturating_sub(waiting_ns);
         let blocked_ns = if blocked_ns < SHORTEST_NS { 0 } else { self.verify_blocked(blocked_ns) };
-        OffCpuTime { waiting_ns, blocked_ns }
+        OffCpuSums { waiting_ns, blocked_ns }
     }
 
     /// Time off the processor that is known from elsewhere.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sintonia_recording::definitions;
 use sintonia_recording::header::RecordingHeader;
 
-use super::{MIN_SHARE, ThreadTimes};
+use super::{MIN_SHARE, ThreadCoreTime};
 
 /// A quota that stopped its control group for a smaller share of the time is not the reason.
 const MIN_THROTTLED_SHARE: f64 = 0.01;
@@ -103,7 +103,7 @@ pub(super) fn parse_processors(text: &str) -> Vec<u32> {
 }
 
 /// The causes on all hosts, the one with most waiting time first.
-pub(super) fn find(header: &RecordingHeader, threads: &[ThreadTimes]) -> Vec<ShortageCause> {
+pub(super) fn find(header: &RecordingHeader, threads: &[ThreadCoreTime]) -> Vec<ShortageCause> {
     let mut causes: Vec<(u64, ShortageCause)> = Vec::new();
     for (host, all) in by_host(threads) {
         let mut unexplained = all.clone();
@@ -130,7 +130,7 @@ pub(super) fn find(header: &RecordingHeader, threads: &[ThreadTimes]) -> Vec<Sho
 
 /// Estimates the waiting time of threads of which the kernel does not report it: on processors that too many threads share, what a thread
 /// lacks of its time is waiting, up to an equal share for all. A thread that blocks is taken for one that waits, so it is an upper bound.
-pub(super) fn infer_waiting(threads: &mut [ThreadTimes]) {
+pub(super) fn infer_waiting(threads: &mut [ThreadCoreTime]) {
     for (_, all) in by_host(threads) {
         for set in overfull_sets(threads, &all) {
             let most = 1.0 - set.processors.len() as f64 / set.threads.len() as f64;
@@ -143,7 +143,7 @@ pub(super) fn infer_waiting(threads: &mut [ThreadTimes]) {
     }
 }
 
-fn by_host(threads: &[ThreadTimes]) -> BTreeMap<u32, Vec<usize>> {
+fn by_host(threads: &[ThreadCoreTime]) -> BTreeMap<u32, Vec<usize>> {
     let mut hosts: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     threads.iter().enumerate().for_each(|(index, thread)| hosts.entry(thread.rank.host).or_default().push(index));
     hosts
@@ -160,7 +160,7 @@ struct OverfullSet {
 }
 
 impl OverfullSet {
-    fn cause(&self, host: u32, threads: &[ThreadTimes], all: &[usize], online: &[u32]) -> ShortageCause {
+    fn cause(&self, host: u32, threads: &[ThreadCoreTime], all: &[usize], online: &[u32]) -> ShortageCause {
         let ranks = ranks_of(threads, &self.threads);
         let processors: Vec<u32> = self.processors.iter().copied().collect();
         let competing = self.threads.len() as u32;
@@ -177,7 +177,7 @@ impl OverfullSet {
 
 impl OverfullSet {
     /// Other work, if the threads had clearly less of their processors than there was although they wanted all.
-    fn other_work(&self, header: &RecordingHeader, host: u32, threads: &[ThreadTimes]) -> Option<ShortageCause> {
+    fn other_work(&self, header: &RecordingHeader, host: u32, threads: &[ThreadCoreTime]) -> Option<ShortageCause> {
         let own = |index: &usize| threads[*index].cpu_ns as f64 / threads[*index].elapsed_ns.max(1) as f64;
         let wanted: f64 = self.threads.iter().map(|index| threads[*index].demand()).sum();
         let available = self.processors.len() as f64;
@@ -195,7 +195,7 @@ impl OverfullSet {
 
 /// The sets of processors with more busy threads than processors, smallest first. Threads and processors of one set are not counted again
 /// in a larger one.
-fn overfull_sets(threads: &[ThreadTimes], all: &[usize]) -> Vec<OverfullSet> {
+fn overfull_sets(threads: &[ThreadCoreTime], all: &[usize]) -> Vec<OverfullSet> {
     let busy: Vec<usize> = all.iter().copied().filter(|index| threads[*index].is_busy() && !threads[*index].affinity.is_empty()).collect();
     let union: BTreeSet<u32> = busy.iter().flat_map(|index| threads[*index].affinity.iter().copied()).collect();
     let mut candidates: BTreeSet<(usize, Vec<u32>)> = BTreeSet::new();
@@ -216,7 +216,7 @@ fn overfull_sets(threads: &[ThreadTimes], all: &[usize]) -> Vec<OverfullSet> {
 }
 
 /// The quotas that stopped ranks, with their threads.
-fn quotas(host: u32, threads: &[ThreadTimes], all: &[usize]) -> Vec<(Vec<usize>, ShortageCause)> {
+fn quotas(host: u32, threads: &[ThreadCoreTime], all: &[usize]) -> Vec<(Vec<usize>, ShortageCause)> {
     let mut groups: BTreeMap<Option<String>, Vec<usize>> = BTreeMap::new();
     for index in all {
         let limits = threads[*index].rank.limits.as_ref().filter(|limits| limits.cpu_quota.is_some());
@@ -239,7 +239,7 @@ fn quotas(host: u32, threads: &[ThreadTimes], all: &[usize]) -> Vec<(Vec<usize>,
 }
 
 /// What is left if threads waited that fit on their processors.
-fn other_work(header: &RecordingHeader, host: u32, threads: &[ThreadTimes], members: &[usize]) -> Option<(u64, ShortageCause)> {
+fn other_work(header: &RecordingHeader, host: u32, threads: &[ThreadCoreTime], members: &[usize]) -> Option<(u64, ShortageCause)> {
     let waiting_members: Vec<usize> = members.iter().copied().filter(|index| waits(threads, &[*index])).collect();
     if waiting_members.is_empty() {
         return None;
@@ -257,20 +257,20 @@ fn load_at_start(header: &RecordingHeader, host: u32) -> Option<f64> {
     header.host_descriptions.get(host as usize).and_then(|host| host.load_at_start).map(|load| load[0])
 }
 
-fn ranks_of(threads: &[ThreadTimes], members: &[usize]) -> Vec<u32> {
+fn ranks_of(threads: &[ThreadCoreTime], members: &[usize]) -> Vec<u32> {
     let ranks: BTreeSet<u32> = members.iter().map(|index| threads[*index].rank.rank).collect();
     ranks.into_iter().collect()
 }
 
-fn waiting(thread: &ThreadTimes) -> u64 {
+fn waiting(thread: &ThreadCoreTime) -> u64 {
     thread.waiting_ns.unwrap_or(0)
 }
 
 /// Whether threads waited for a noticeable share of their time.
-fn waits(threads: &[ThreadTimes], members: &[usize]) -> bool {
+fn waits(threads: &[ThreadCoreTime], members: &[usize]) -> bool {
     sum(threads, members, waiting) as f64 >= MIN_SHARE * sum(threads, members, |thread| thread.elapsed_ns).max(1) as f64
 }
 
-fn sum(threads: &[ThreadTimes], members: &[usize], time: impl Fn(&ThreadTimes) -> u64) -> u64 {
+fn sum(threads: &[ThreadCoreTime], members: &[usize], time: impl Fn(&ThreadCoreTime) -> u64) -> u64 {
     members.iter().map(|index| time(&threads[*index])).fold(0, u64::saturating_add)
 }

@@ -2,7 +2,7 @@
 
 use super::messages::TimePair;
 use crate::Error;
-use crate::core_waits::{CombinedWaits, CoreWaitRemoval, LocationCoreWaits};
+use crate::core_waits::{CombinedCoreWaits, CoreWaitRemoval, LocationCoreWaits};
 use crate::schedule::{LocationId, Schedule};
 
 /// What a call depended on.
@@ -31,7 +31,7 @@ pub(super) struct CoreWaits {
     /// By location; empty if none of them waited or the waiting is not removed.
     locations: Vec<Option<LocationCoreWaits>>,
     /// Of all locations that waited for a large share of their time.
-    combined: CombinedWaits,
+    combined: CombinedCoreWaits,
     removes_partners: bool,
     /// Whether some location waited for a large share of its time.
     pub is_crowded: bool,
@@ -52,7 +52,7 @@ impl CoreWaits {
             return Ok(CoreWaits::default());
         }
         let crowded = || locations.iter().flatten().filter(|waits| waits.is_crowded());
-        let (combined, is_crowded) = (CombinedWaits::new(crowded()), crowded().next().is_some());
+        let (combined, is_crowded) = (CombinedCoreWaits::new(crowded()), crowded().next().is_some());
         let removes_partners = removal == CoreWaitRemoval::OwnAndPartners;
         Ok(CoreWaits { combined, is_crowded, removes_partners, locations, ..CoreWaits::default() })
     }
@@ -97,7 +97,7 @@ impl CoreWaits {
         if waits().all(|waits| waits.within_ns(begin, end) == 0) {
             return own_wait;
         }
-        CombinedWaits::of_locations_ns(waits().chain(location), begin, end) as f64 * 1e-9
+        CombinedCoreWaits::of_locations_ns(waits().chain(location), begin, end) as f64 * 1e-9
     }
 }
 

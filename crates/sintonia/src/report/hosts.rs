@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use sintonia_insight::RunSummary;
-use sintonia_insight::resources::{RankResources, ThreadBinding};
+use sintonia_insight::resources::{RankUsage, ThreadBinding};
 use sintonia_recording::host::{HostDescription, ProcessLimits};
 
 use crate::report::SCREEN_COLUMNS;
@@ -72,7 +72,7 @@ fn binding(summary: &RunSummary) -> Vec<String> {
         0 | 1 => HashMap::new(),
         _ => summary.per_rank.iter().map(|rank| (rank.rank, rank.host.as_str())).collect(),
     };
-    let row = |resources: &RankResources| {
+    let row = |resources: &RankUsage| {
         let bindings = resources.bindings();
         let host = hosts.get(&resources.rank).copied().unwrap_or_default();
         (!bindings.is_empty()).then_some(((host, bindings), resources.rank))
@@ -101,10 +101,10 @@ fn processors_of_threads(bindings: &[ThreadBinding]) -> String {
 }
 
 /// Limits of control groups; ranks with the same ones in one line.
-fn limits(resources: &[RankResources]) -> Vec<String> {
+fn limits(resources: &[RankUsage]) -> Vec<String> {
     // Ranks read the time at their own ends, so it differs a little between ranks of one group.
     let without_time = |limits: &ProcessLimits| format!("{:?}", ProcessLimits { throttled_ns: None, ..limits.clone() });
-    let row = |resources: &RankResources| resources.limits.as_ref().map(|limits| (without_time(limits), (resources.rank, limits.clone())));
+    let row = |resources: &RankUsage| resources.limits.as_ref().map(|limits| (without_time(limits), (resources.rank, limits.clone())));
     let rows = group_by_key(resources.iter().filter_map(row)).into_iter().map(|(_, ranks)| {
         let latest = ranks.iter().map(|(_, limits)| limits).max_by_key(|limits| limits.throttled_ns).cloned().unwrap_or_default();
         let ranks: Vec<u32> = ranks.iter().map(|(rank, _)| *rank).collect();
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn ranks_with_the_same_limits_are_one_line() {
-        let rank = |rank, quota, throttled_ns| RankResources {
+        let rank = |rank, quota, throttled_ns| RankUsage {
             rank,
             limits: Some(ProcessLimits {
                 cpu_quota: Some(quota),
