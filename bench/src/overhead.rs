@@ -11,6 +11,8 @@ mod programs;
 mod rounds;
 mod tool;
 
+use std::path::PathBuf;
+
 use clap::{Args, value_parser};
 
 use self::figures::{LibraryFigures, OverheadFigures};
@@ -37,11 +39,14 @@ pub(crate) struct Options {
     /// Only tools with this in their name, ignoring case
     #[arg(long, value_name = "TEXT")]
     only: Vec<String>,
+    /// Also measure this binary of an earlier version, in the same rounds
+    #[arg(long, value_name = "BINARY")]
+    previous: Option<PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { rounds: ROUNDS, mpi: None, only: Vec::new() }
+        Options { rounds: ROUNDS, mpi: None, only: Vec::new(), previous: None }
     }
 }
 
@@ -71,7 +76,8 @@ fn side(mpi: &Mpi, options: &Options) -> Result<LibraryFigures, Error> {
 
 /// The bare program first, then Sintonia, then the peers that are here.
 fn tools(mpi: &Mpi, options: &Options) -> Result<(Vec<Tool>, Vec<AbsentTool>), Error> {
-    let mut tools = tool::sintonia(&paths::sintonia()?);
+    let mut tools = tool::sintonia("Sintonia", &paths::sintonia()?);
+    tools.extend(options.previous.iter().flat_map(|binary| tool::sintonia("Sintonia before", binary)));
     let mut absent = Vec::new();
     let search = Search::from_environment();
     for (name, find) in peers::PEERS {

@@ -51,15 +51,15 @@ impl Tool {
     }
 }
 
-/// Sintonia, recording and adding up.
-pub(super) fn sintonia(binary: &Path) -> Vec<Tool> {
+/// Sintonia, recording and adding up; `name` tells two versions of it apart.
+pub(super) fn sintonia(name: &str, binary: &Path) -> Vec<Tool> {
     let binary = binary.display().to_string();
     let around = |options: &[&str]| {
         let words = [&[binary.as_str(), "record", "--json", "-o", "recording.sin"], options, &["--"]].concat();
         words.into_iter().map(String::from).collect()
     };
     vec![
-        Tool { counts: true, around: around(&[]), ..Tool::new("Sintonia", "calls, call sites").tracing() },
-        Tool { counts: true, around: around(&["--profile"]), ..Tool::new("Sintonia --profile", "sums by call site") },
+        Tool { counts: true, around: around(&[]), ..Tool::new(name, "calls, call sites").tracing() },
+        Tool { counts: true, around: around(&["--profile"]), ..Tool::new(format!("{name} --profile"), "sums by call site") },
     ]
 }
