@@ -5,6 +5,7 @@ import type { Advice, Efficiency, Report, WaitState } from '../../answers/report
 import { GOOD } from '../../charts/rating';
 import { LinkedSentence, locationsIn } from '../../links/linked-sentence';
 import { locationName, siteIndexAt } from '../../links/source-location';
+import { TextWithCode } from '../../links/text-with-code';
 import { ViewLink } from '../../links/view-link';
 import { percent, plural, seconds } from '../../units';
 import { LongestWaitLink } from './longest-wait-link';
@@ -40,7 +41,7 @@ function AdviceItem({ advice, ...part }: OverviewProps & { advice: Advice }) {
             </p>
             <p>
                 <span class="muted">Try: </span>
-                {advice.try_this}
+                <TextWithCode text={advice.try_this} />
             </p>
             <details>
                 <summary>Why</summary>

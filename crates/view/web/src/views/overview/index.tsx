@@ -54,11 +54,11 @@ function OverviewSections(part: OverviewProps) {
             <CoreStatement {...part} />
             <WholeRunNote />
             <RunFacts {...part} />
-            <CoreTable {...part} />
             <div class="beside">
                 <AdviceList {...part} />
                 <EfficiencyTree {...part} />
             </div>
+            <CoreTable {...part} />
             <RankTimes {...part} />
             <WaitStates {...part} />
             <RootCauses {...part} />
