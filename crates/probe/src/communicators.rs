@@ -11,6 +11,7 @@ use sintonia_mpi::FunctionId;
 use sintonia_recording::definitions::{DefinitionRecord, LocalCommunicator, LocalGroup, LocalNeighbours, LocalObject, format_ranks};
 use sintonia_recording::raw::{EXTERNAL, NO_OBJECT, PROC_NULL};
 
+use crate::clock;
 use crate::library::{CommNeighbors, Handle, ProgramMpi};
 use crate::process;
 
@@ -326,6 +327,7 @@ impl HandleRegistry {
             parent,
             made_by: made_by.into(),
             sequence,
+            ticks: clock::ticks(),
             members: format_ranks(&members),
             remote,
             neighbours: neighbors.map(|neighbors| to_local_neighbours(library, &neighbors, &members)),

@@ -13,6 +13,7 @@ use sintonia_recording::definitions::{DefinitionRecord, MeasuredClockOffset};
 use sintonia_recording::raw::BLOCK_BYTES;
 
 use crate::clock;
+use crate::job;
 use crate::library::{Handle, ProgramMpi};
 use crate::process;
 use crate::settings::{ProbeSettings, settings};
@@ -58,23 +59,10 @@ pub(crate) fn local_dir(settings: &ProbeSettings) -> PathBuf {
     if sees { settings.live_dir.clone() } else { settings.scratch.join(format!("sintonia-{}", settings.token)) }
 }
 
-/// An id shared by the processes of a job without communication, from the launcher's environment.
-pub(crate) fn job_id() -> u64 {
-    let names = ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "SLURM_STEP_ID", "SLURM_JOB_ID"];
-    names
-        .iter()
-        .filter_map(|name| std::env::var(name).ok())
-        .fold(hash(settings().token.as_bytes()), |job, text| job ^ hash(text.as_bytes()))
-}
-
-fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3))
-}
-
 impl WorldSummary {
     /// The world as far as a single process knows it.
     pub(crate) fn local(library: &ProgramMpi) -> Option<WorldSummary> {
-        Some(WorldSummary { id: job_id(), rank: library.rank(library.comm_world)?, size: library.size(library.comm_world)?, hosts: 1 })
+        Some(WorldSummary { id: job::job_id(), rank: library.rank(library.comm_world)?, size: library.size(library.comm_world)?, hosts: 1 })
     }
 }
 
@@ -123,7 +111,8 @@ pub(crate) fn disconnect(library: &ProgramMpi, end_recording: impl Fn()) {
 impl HostExchange {
     /// Exchanges host data with all processes.
     fn new(library: &ProgramMpi, world: &WorldSummary) -> Option<HostExchange> {
-        let mine = HostEntry { host: hash(process::host_name().as_bytes()), sees_recording: SEES_RECORDING.load(Ordering::Relaxed).into() };
+        let mine =
+            HostEntry { host: job::hash(process::host_name().as_bytes()), sees_recording: SEES_RECORDING.load(Ordering::Relaxed).into() };
         let communicator = library.duplicate(library.comm_world)?;
         let cards = library.all_gather(&mine, communicator, world.size as usize)?;
         Some(HostExchange { communicator, rank: world.rank, hosts: cards })

@@ -15,6 +15,7 @@ mod control_group;
 mod datatypes;
 mod host_description;
 mod hosts;
+mod job;
 mod library;
 mod lifecycle;
 mod non_local_exit;

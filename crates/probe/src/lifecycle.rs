@@ -39,6 +39,7 @@ use crate::clock;
 use crate::communicators;
 use crate::host_description;
 use crate::hosts;
+use crate::job;
 use crate::library::{self, Handle, ProgramMpi};
 use crate::non_local_exit;
 use crate::off_cpu;
@@ -142,11 +143,13 @@ pub(crate) fn on_initialized(library: &ProgramMpi) {
 
 fn define_world(library: &ProgramMpi, world: Option<hosts::WorldSummary>) {
     let Some(world) = world else { return };
+    let spawned = library.spawned();
     process::define(&DefinitionRecord::World(WorldDefinition {
         id: world.id,
         rank: world.rank,
         size: world.size,
-        spawned: library.spawned(),
+        spawned,
+        spawn_root: job::spawn_root().filter(|_| spawned),
         hosts: world.hosts,
     }));
 }
@@ -156,8 +159,8 @@ pub(crate) fn on_session_initialized(library: &ProgramMpi, session: Handle) {
     REQUESTS.set_multithreaded();
     communicators::register_session(library, session);
     if let Some((size, rank)) = communicators::world_from_group(library) {
-        let id = hosts::job_id();
-        process::define(&DefinitionRecord::World(WorldDefinition { id, rank, size, spawned: false, hosts: 1 }));
+        let id = job::job_id();
+        process::define(&DefinitionRecord::World(WorldDefinition { id, rank, size, spawned: false, spawn_root: None, hosts: 1 }));
     }
     process::define_modules();
 }

@@ -105,8 +105,20 @@ pub struct WorldDefinition {
     pub size: i32,
     /// Whether the world was created by `MPI_Comm_spawn`.
     pub spawned: bool,
+    /// The root of the spawn call, if the library names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spawn_root: Option<SpawnRoot>,
     /// Number of hosts the world runs on.
     pub hosts: usize,
+}
+
+/// The root of a spawn call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpawnRoot {
+    /// The id of its world.
+    pub world: u64,
+    /// Its rank there.
+    pub rank: i32,
 }
 
 /// A mapped executable file.
@@ -133,6 +145,9 @@ pub struct LocalCommunicator {
     pub made_by: String,
     /// Number of communicators created from the same parent before it.
     pub sequence: u32,
+    /// When it was first seen, in ticks: when the call that created it returned or, where that was not seen, at its first use.
+    #[serde(default)]
+    pub ticks: u64,
     /// World ranks of its (local) group, as ranges `first-last` or `first-last:step`.
     pub members: String,
     /// World ranks of the remote group of an intercommunicator.

@@ -35,6 +35,7 @@ use crate::seal::communicators::UnifiedDefinitions;
 use crate::seal::ranked_process::RankedProcess;
 use crate::seal::raw_process::RawProcess;
 use crate::seal::site_table::SiteTable;
+use crate::seal::spawns::SpawnGroups;
 use crate::seal::translate::IdTranslator;
 use crate::seal::worlds::WorldGroup;
 use crate::sealed::WriteStats;
@@ -196,7 +197,7 @@ impl LiveRun {
 
     fn write_files(&self, group: &WorldGroup, clocks: &HostClocks, staging: &Path, outcome: RunMetadata) -> Result<RecordingHeader, Error> {
         let members = worlds::ranked_processes(group, &self.processes);
-        let (mut definitions, objects) = communicators::unify(&members);
+        let (mut definitions, objects) = communicators::unify(&members, SpawnGroups::find(&members, clocks));
         let (groups, group_numbers) = group_ids::unify(&members);
         definitions.groups = groups;
         let mut sites = SiteTable::default();

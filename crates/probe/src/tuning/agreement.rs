@@ -17,7 +17,7 @@ use crate::library::{Handle, ProgramMpi, library};
 use crate::recorder::CallRecorder;
 use crate::settings::settings;
 use crate::stub::BoundFunction;
-use crate::{communicators, hosts};
+use crate::{communicators, job};
 
 /// The processes that agree on changes.
 struct AgreementGroup {
@@ -56,7 +56,7 @@ pub(crate) fn enable(every: u32) {
 pub(crate) fn start(rank: u32, size: u32) {
     let (Some(library), true) = (library(), INTERVAL.load(Ordering::Relaxed) > 0) else { return };
     // Differs from the id used to ask whether all processes are recorded.
-    let hello = HelloMessage { token: settings().token.clone(), world: hosts::job_id() ^ 1, rank, size };
+    let hello = HelloMessage { token: settings().token.clone(), world: job::job_id() ^ 1, rank, size };
     let all = sintonia_link::ask_all_recorded(settings().link.split(',').filter(|address| !address.is_empty()), &hello) == Some(true);
     let create_group = || {
         let communicator = library.duplicate(library.comm_world)?;

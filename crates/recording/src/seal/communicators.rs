@@ -11,7 +11,7 @@ use crate::header::{CommunicatorDefinition, ObjectDefinition};
 use crate::neighbours::{self, TopologyNeighbours};
 use crate::raw::{EXTERNAL, PROC_NULL};
 use crate::seal::ranked_process::RankedProcess;
-use crate::seal::spawns::{self, SpawnCall, to_recording_ranks};
+use crate::seal::spawns::{SpawnGroups, to_recording_ranks};
 
 /// The global definitions of a recording.
 #[derive(Default)]
@@ -104,14 +104,14 @@ struct DefinitionUnifier {
     objects: HashMap<ObjectKey, u32>,
     /// Groups parsed so far; most processes define the same ones.
     groups: HashMap<(u32, u32, String), PeerRanks>,
-    spawns: Vec<SpawnCall>,
+    spawns: SpawnGroups,
     /// Neighbours of ranks, for communicators with a topology.
     neighbours: BTreeMap<u32, BTreeMap<u32, TopologyNeighbours>>,
 }
 
 /// Unifies the definitions of these processes. The first communicator is the world of the first process.
-pub(super) fn unify(members: &[RankedProcess]) -> (UnifiedDefinitions, Vec<ObjectMap>) {
-    let mut unifier = DefinitionUnifier { spawns: spawns::find(members), ..DefinitionUnifier::default() };
+pub(super) fn unify(members: &[RankedProcess], spawns: SpawnGroups) -> (UnifiedDefinitions, Vec<ObjectMap>) {
+    let mut unifier = DefinitionUnifier { spawns, ..DefinitionUnifier::default() };
     let objects = members.iter().map(|member| unifier.add(member)).collect();
     for (number, ranks) in &unifier.neighbours {
         unifier.unified.communicators[*number as usize].neighbours = neighbours::encode(ranks);
@@ -150,8 +150,11 @@ impl DefinitionUnifier {
         let mut remote = communicator.remote.as_ref().map(|remote| self.group(member, remote));
         match (&remote, parent) {
             (Some(unnamed), _) => {
-                if let Some(named) = self.resolve_from_spawn(&local, unnamed, objects) {
-                    (made_by, remote) = ("MPI_Comm_spawn", Some(named));
+                let is_named = unnamed.external_count() < unnamed.ranks.len().max(1);
+                if let Some(named) = self.spawns.remote_group(member, communicator).filter(|_| !is_named) {
+                    (made_by, remote) = ("MPI_Comm_spawn", Some(PeerRanks::new(named.iter().copied())));
+                } else if let Some(parent) = parent.filter(|_| !is_named && made_by.contains("dup")) {
+                    remote = Some(parent.peers.clone());
                 }
             }
             (None, Some(parent)) => local = local.resolve_from_parent(&parent.peers, parent_is_between),
@@ -176,18 +179,6 @@ impl DefinitionUnifier {
             self.neighbours.entry(number).or_default().insert(member.rank, global_neighbours(member, neighbours));
         }
         MappedObject { id: number, peers: remote.unwrap_or(local) }
-    }
-
-    /// The remote group of an intercommunicator between parents and spawned processes.
-    fn resolve_from_spawn(&self, local: &PeerRanks, remote: &PeerRanks, objects: &ObjectMap) -> Option<PeerRanks> {
-        if remote.external_count() < remote.ranks.len().max(1) {
-            return None;
-        }
-        let sides = self.spawns.iter().flat_map(|spawn| [(&spawn.parents, &spawn.children), (&spawn.children, &spawn.parents)]);
-        let fitting = sides.filter(|(here, there)| here[..] == local.ranks[..] && there.len() == remote.ranks.len());
-        // A process may spawn several times; spawn calls are used in order.
-        let taken = |there: &[i32]| objects.values().any(|local| local.peers.ranks[..] == *there);
-        fitting.map(|(_, there)| there).find(|there| !taken(there)).map(|there| PeerRanks::new(there.iter().copied()))
     }
 
     fn communicator_id(&mut self, key: CommunicatorKey, parent: Option<u32>) -> u32 {
@@ -288,7 +279,13 @@ mod tests {
             members.extend((first..first + size).map(|rank| RankedProcess { rank, world, first, size: *size, raw: &left[rank as usize] }));
             first += size;
         }
-        unify(&members)
+        let spawned = (sizes.len() > 1).then(|| {
+            // All processes of the first world spawned the second, with their communicator 2.
+            let ranks = |from: u32, count: u32| (from as i32..).take(count as usize).collect::<Vec<i32>>();
+            let children = (0..sizes[0]).map(|rank| ((rank, 2), ranks(sizes[0], sizes[1]))).collect();
+            SpawnGroups { children, parents: [(sizes[0], ranks(0, sizes[0]))].into() }
+        });
+        unify(&members, spawned.unwrap_or_default())
     }
 
     fn made(id: u32, parent: u32, made_by: &str, sequence: u32, members: &str) -> LocalCommunicator {

@@ -152,7 +152,7 @@ fn by_start_time<'a>(processes: &'a [RawProcess], clocks: &HostClocks) -> Vec<(u
 }
 
 /// First and last known time of a process, since the Unix epoch.
-fn process_lifetime(raw: &RawProcess, clocks: &HostClocks) -> (i64, i64) {
+pub(super) fn process_lifetime(raw: &RawProcess, clocks: &HostClocks) -> (i64, i64) {
     let RawProcess { process, summary, .. } = raw;
     let first_reading = process.readings.first().map(|reading| reading.ticks);
     let begin = summary.first.into_iter().chain(first_reading).min().unwrap_or(0);

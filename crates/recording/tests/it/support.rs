@@ -179,7 +179,7 @@ impl Process {
     }
 
     pub(crate) fn world(&mut self, id: u64, rank: i32, size: i32) -> &mut Self {
-        self.define(DefinitionRecord::World(WorldDefinition { id, rank, size, spawned: false, hosts: 1 }))
+        self.define(DefinitionRecord::World(WorldDefinition { id, rank, size, spawned: false, spawn_root: None, hosts: 1 }))
     }
 
     /// A clock reading in which all clocks show the same nanoseconds as ticks.
