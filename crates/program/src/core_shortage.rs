@@ -291,6 +291,13 @@ mod tests {
     }
 
     #[test]
+    fn one_rank_beside_other_work_is_spoken_of_in_the_singular() {
+        let recording = on_host("0-3", [usage(66, 33, "0-1"), usage(99, 0, "2-3")]).write();
+        let said = "Other work ran on the cores of rank 0: 33 % of its time it waited for a core.";
+        assert_eq!(shortage(&recording).statement(&recording.header), said);
+    }
+
+    #[test]
     fn a_quota_that_stopped_the_run_is_the_cause() {
         let limits = ProcessLimits {
             cpu_quota: Some(0.5),

@@ -58,7 +58,8 @@ fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
     let segment = candidate.segment;
     let loads = context.loads(segment);
     let (mean, most) = (mean_load(&loads), busiest_rank(&loads).map_or(0, |(_, ns)| ns));
-    let alone = candidate.ranks.len() == 1 && 10 * mean * (loads.len() as i64) < 11 * most;
+    // The others compute less than a hundredth of it together.
+    let alone = candidate.ranks.len() == 1 && 100 * mean * (loads.len() as i64) < 101 * most;
     let who = format_ranks(&candidate.ranks);
     AdviceText {
         what: format!(

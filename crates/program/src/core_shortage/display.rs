@@ -23,11 +23,17 @@ impl CoreShortage {
             1 => String::new(),
             causes => format!(" {} more {}.", causes - 1, if causes == 2 { "cause" } else { "causes" }),
         };
-        format!("{}: {share} of their time they waited for a core{basis}.{also}", cause.in_words(header))
+        let (whose, who) = if cause.is_about_one() { ("its", "it") } else { ("their", "they") };
+        format!("{}: {share} of {whose} time {who} waited for a core{basis}.{also}", cause.in_words(header))
     }
 }
 
 impl ShortageCause {
+    /// Whether one rank lacked a core, and not several threads of it.
+    fn is_about_one(&self) -> bool {
+        matches!(self, ShortageCause::Quota { ranks, .. } | ShortageCause::OtherWork { ranks, .. } if ranks.len() == 1)
+    }
+
     /// What happened, without its share of the time.
     pub fn in_words(&self, header: &RecordingHeader) -> String {
         let on_host = match header.hosts.get(self.host() as usize).filter(|_| header.hosts.len() > 1) {
