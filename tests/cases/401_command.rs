@@ -219,6 +219,24 @@ fn an_output_folder_that_exists() {
 }
 
 #[test]
+fn without_a_name_force_replaces_the_recording_of_the_program() {
+    let (mpi, program, folder) = (any_mpi(), Program::find("c/005_self"), fresh_dir());
+    let launch = mpi.launch(1, &program.build(mpi).expect("builds"));
+    let recordings_after = |options: &[&str]| {
+        let command = [sintonia(), "record".into()].into_iter().chain(options.iter().map(ToString::to_string)).chain(["--".into()]);
+        program.process(mpi, command.chain(launch.clone()).collect()).run_in(folder.path()).expect_status(0);
+        std::fs::read_dir(folder.path())
+            .expect("a folder")
+            .flatten()
+            .filter(|entry| entry.path().extension() == Some("sin".as_ref()))
+            .count()
+    };
+    assert_eq!(recordings_after(&[]), 1);
+    assert_eq!(recordings_after(&["--force"]), 1, "replaced");
+    assert_eq!(recordings_after(&[]), 2, "beside it");
+}
+
+#[test]
 fn force_never_removes_what_is_no_recording() {
     let folder = fresh_dir();
     let precious = folder.path().join("run.sin/thesis.txt");

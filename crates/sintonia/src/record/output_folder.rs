@@ -16,6 +16,7 @@ const MIN_FREE_BYTES: u64 = 8 << 20;
 pub(super) fn prepare_folder(requested: Option<&Path>, command: &[OsString], force: bool) -> Result<PathBuf, Error> {
     let folder = match requested {
         Some(folder) => folder.to_owned(),
+        None if force => numbered_name(&program_name(command), 1),
         None => unused_name(&program_name(command)),
     };
     output::check_replaceable(&folder, force)?;
@@ -37,9 +38,12 @@ pub(super) fn remove_prepared(folder: &Path) {
 }
 
 fn unused_name(program: &str) -> PathBuf {
-    let first = PathBuf::from(format!("{program}.sin"));
-    let numbered = (2..).map(|number| PathBuf::from(format!("{program}-{number}.sin")));
-    std::iter::once(first).chain(numbered).find(|path| !path.exists()).expect("there is always an unused number")
+    (1..).map(|number| numbered_name(program, number)).find(|path| !path.exists()).expect("there is always an unused number")
+}
+
+/// `app.sin`, `app-2.sin` and so on.
+fn numbered_name(program: &str, number: u32) -> PathBuf {
+    PathBuf::from(if number == 1 { format!("{program}.sin") } else { format!("{program}-{number}.sin") })
 }
 
 /// Free bytes on the disk of a folder; `None` if unknown.
