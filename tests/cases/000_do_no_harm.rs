@@ -75,6 +75,7 @@ unchanged! {
     c_061_out_of_order => "c/061_out_of_order";
     c_062_request_ledger => "c/062_request_ledger";
     c_069_simultaneous_spawns => "c/069_simultaneous_spawns";
+    c_063_left_waits => "c/063_left_waits";
     c_190_nested_loops => "c/190_nested_loops";
     c_191_grid => "c/191_grid";
     c_192_farm => "c/192_farm";

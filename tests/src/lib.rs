@@ -13,6 +13,7 @@ mod problem;
 mod process;
 mod program;
 mod recording;
+mod request_ledger;
 pub mod view;
 
 pub use compare::NormalizedRun;
@@ -23,6 +24,7 @@ pub use problem::{Injected, check_with_retries, is_at, retry_until_ok};
 pub use process::{Outcome, Process};
 pub use program::{Language, Program};
 pub use recording::{Call, Completion, Recording, own_lines, record_command, remove_missing_cores, sintonia};
+pub use request_ledger::compare_with_ledgers;
 
 pub use sintonia_test_report::{not_applicable, skipped};
 

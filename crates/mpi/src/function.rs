@@ -120,6 +120,11 @@ impl FunctionRole {
         )
     }
 
+    /// Whether it completes requests.
+    pub const fn is_completion(self) -> bool {
+        matches!(self, FunctionRole::CompleteOne | FunctionRole::CompleteAll | FunctionRole::CompleteAny | FunctionRole::CompleteSome)
+    }
+
     /// Kind of the object a call is made on. Windows and files are created on a communicator; later calls are made on the object itself.
     pub const fn object_kind(self) -> ObjectKind {
         match self {

@@ -6,11 +6,10 @@ use std::sync::atomic::{Ordering, compiler_fence};
 use sintonia_mpi::FunctionRole;
 use sintonia_recording::raw::part;
 
-use crate::call_frame::CallFrame;
+use crate::call_frame::{CallFrame, is_inside_call};
 use crate::clock::ticks;
 use crate::library::library;
 use crate::lifecycle;
-use crate::non_local_exit::is_inside_call;
 use crate::observe::{self, CallObserver};
 use crate::process::{self, ProcessState};
 use crate::stub::{self, StubEntry};
@@ -80,11 +79,7 @@ fn try_leave(frame: &mut CallFrame, thread: &mut ThreadState, now: u64) {
     thread.off_cpu.leave(frame.enter, now);
     observe::leave(&mut CallObserver { function, thread, library, frame });
     watch::leave(function, frame, &thread.recorder, now);
-    if process::is_recording_off() {
-        thread.recorder.discard();
-    } else {
-        thread.recorder.commit(now);
-    }
+    thread.commit(now);
     if function.role == FunctionRole::Finalize {
         lifecycle::end("finalized");
     }

@@ -1,7 +1,10 @@
 //! The stack frame in which a call in progress keeps its arguments, from entry to return.
 
+use sintonia_recording::raw::NonLocalExit;
+
+use crate::clock::ticks;
 use crate::stub::{STACK_WORDS, StubEntry};
-use crate::thread::{CurrentCall, ThreadState};
+use crate::thread::{self, CurrentCall, ThreadState};
 
 /// Stack frame of a call in progress.
 #[repr(C)]
@@ -62,4 +65,24 @@ impl CallFrame {
 pub(crate) fn encloses(call: CurrentCall, address: usize) -> bool {
     // SAFETY: an address of this thread's stack above `address`.
     address < call.frame && unsafe { (*(call.frame as *const CallFrame)).enter } == call.enter
+}
+
+/// Whether code whose stack frame is at `address` runs inside the current call. If not, a current call was left unseen, and is recorded: see
+/// [`crate::non_local_exit`].
+#[inline(always)]
+pub(crate) fn is_inside_call(thread: &mut ThreadState, address: usize) -> bool {
+    let Some(outer) = thread.current_call else { return false };
+    if encloses(outer, address) {
+        return true;
+    }
+    thread.record_exit(NonLocalExit::Unobserved, ticks());
+    false
+}
+
+/// Records the current call of this thread when the process ends, unless the end is inside it.
+pub(crate) fn on_process_exit() {
+    if let Some(thread) = thread::existing() {
+        let here = 0u8;
+        is_inside_call(thread, &raw const here as usize);
+    }
 }

@@ -34,6 +34,7 @@ use sintonia_recording::definitions::{
     DefinitionRecord, EndDefinition, FORMAT_VERSION, LibraryDefinition, ProcessDefinition, WorldDefinition,
 };
 
+use crate::call_frame;
 use crate::cancellation::CancellationGuard;
 use crate::clock;
 use crate::communicators;
@@ -41,7 +42,6 @@ use crate::host_description;
 use crate::hosts;
 use crate::job;
 use crate::library::{self, Handle, ProgramMpi};
-use crate::non_local_exit;
 use crate::off_cpu;
 use crate::process::{self, ProcessState};
 use crate::requests::REQUESTS;
@@ -194,7 +194,7 @@ pub(crate) fn end(how: &str) {
 
 extern "C" fn at_exit() {
     let _ = std::panic::catch_unwind(|| {
-        non_local_exit::on_process_exit();
+        call_frame::on_process_exit();
         end("exited");
     });
 }

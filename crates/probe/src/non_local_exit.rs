@@ -14,8 +14,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use sintonia_recording::raw::NonLocalExit;
 
-use crate::call_frame::encloses;
+use crate::call_frame::{CallFrame, encloses};
 use crate::clock::ticks;
+use crate::library::library;
+use crate::observe::{self, CallObserver};
 use crate::thread::{self, ThreadState};
 
 /// Action bits and result of a personality routine, from the Itanium C++ ABI.
@@ -27,25 +29,6 @@ const CONTINUE_UNWIND: c_int = 8;
 const JMP_BUF_STACK_POINTER: usize = 6;
 /// Larger distances between stack pointers are taken for a `jmp_buf` of another form.
 const MAX_STACK_BYTES: usize = 1 << 36;
-
-/// Whether code whose stack frame is at `address` runs inside the current call. If not, a current call was left unseen, and is recorded.
-#[inline(always)]
-pub(crate) fn is_inside_call(thread: &mut ThreadState, address: usize) -> bool {
-    let Some(outer) = thread.current_call else { return false };
-    if encloses(outer, address) {
-        return true;
-    }
-    thread.record_exit(NonLocalExit::Unobserved, ticks());
-    false
-}
-
-/// Records the current call of this thread when the process ends, unless the end is inside it.
-pub(crate) fn on_process_exit() {
-    if let Some(thread) = thread::existing() {
-        let here = 0u8;
-        is_inside_call(thread, &raw const here as usize);
-    }
-}
 
 /// Personality routine of the trampoline's frame: an exception or the end of the thread passes a call.
 pub(crate) unsafe extern "C" fn on_unwind(_version: c_int, actions: c_int, _class: u64, _exception: usize, _context: usize) -> c_int {
@@ -62,8 +45,23 @@ fn unwind_call(exit: NonLocalExit, now: u64) {
     match thread.nested_calls.checked_sub(1) {
         // The exception may yet be caught inside the current call.
         Some(fewer) => thread.nested_calls = fewer,
-        None => thread.record_exit(exit, now),
+        None => record_observed_exit(thread, exit, now),
     }
+}
+
+/// Records the current call, if any, while it is being left: its frame is still on the stack.
+fn record_observed_exit(thread: &mut ThreadState, exit: NonLocalExit, now: u64) {
+    let here = 0u8;
+    let (Some(current), Some(library)) = (thread.current_call, library()) else { return };
+    if !encloses(current, &raw const here as usize) {
+        return thread.record_exit(exit, now);
+    }
+    thread.current_call = None;
+    thread.recorder.mark_exit(exit);
+    // SAFETY: the frame of a call that has not returned, further up on this stack.
+    let frame = unsafe { &mut *(current.frame as *mut CallFrame) };
+    observe::leave_otherwise(&mut CallObserver { function: frame.entry().function(), thread, library, frame });
+    thread.commit(now);
 }
 
 /// Runs before a `longjmp` of the program.
@@ -74,7 +72,7 @@ pub(crate) unsafe extern "C" fn on_longjmp(jump_buffer: *const u64) {
     // SAFETY: the program passes a `jmp_buf`, which is longer.
     let target = demangle(unsafe { *jump_buffer.add(JMP_BUF_STACK_POINTER) });
     if target > current.frame && target - current.frame < MAX_STACK_BYTES {
-        let _ = catch_unwind(AssertUnwindSafe(|| thread.record_exit(NonLocalExit::Jump, now)));
+        let _ = catch_unwind(AssertUnwindSafe(|| record_observed_exit(thread, NonLocalExit::Jump, now)));
     }
 }
 

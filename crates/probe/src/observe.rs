@@ -246,11 +246,16 @@ fn record_failure(call: &mut CallObserver, error: i32) {
     call.thread.recorder.set_flag(part::ERROR);
     call.thread.recorder.insert_part(part::VALUE, error as u32 as u64);
     // A completion call can fail because of some of its requests; the others are complete nevertheless.
-    if matches!(
-        call.function.role,
-        FunctionRole::CompleteOne | FunctionRole::CompleteAll | FunctionRole::CompleteAny | FunctionRole::CompleteSome
-    ) {
+    if call.function.role.is_completion() {
         completion::record_failed(call);
+    }
+}
+
+/// After a call that the program left without returning from it, but while its arguments are still there.
+#[cold]
+pub(crate) fn leave_otherwise(call: &mut CallObserver) {
+    if call.function.role.is_completion() {
+        completion::record_left(call);
     }
 }
 

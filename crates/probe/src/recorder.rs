@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use sintonia_mpi::FunctionId;
 use sintonia_recording::raw::{
     self, BLOCK_WORDS, HEADER_WORDS, HeaderWord, LONG_DURATION, NO_OBJECT, NONE, NonLocalExit, REFERENCE_BITS, part,
 };
@@ -216,6 +217,11 @@ impl CallRecorder {
         StagedCall { bytes, peer, tag, object: (object != NO_OBJECT).then_some(object) }
     }
 
+    /// The function of the staged call.
+    pub(crate) fn staged_function(&self) -> FunctionId {
+        FunctionId(self.get(self.used + 2) as u16)
+    }
+
     /// Number of requests listed by the staged call.
     #[inline(always)]
     pub(crate) fn listed_count(&self) -> usize {
@@ -276,12 +282,11 @@ impl CallRecorder {
         self.move_cursor(0);
     }
 
-    /// Commits the staged call as one that the program left without returning from it.
+    /// Marks the staged call as one that the program left without returning from it.
     #[cold]
-    pub(crate) fn commit_exit(&mut self, exit: NonLocalExit, leave: u64) {
+    pub(crate) fn mark_exit(&mut self, exit: NonLocalExit) {
         self.set_flag(part::NON_LOCAL_EXIT);
         self.insert_part(part::VALUE, exit as u64);
-        self.commit(leave);
     }
 
     /// Writes a record with a payload that is new in this block: in full, or as a delta if its call site has many variants.

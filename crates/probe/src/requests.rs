@@ -329,6 +329,20 @@ impl RequestRegistry {
         }
     }
 
+    /// Adds a request again that was removed because a call was certain to complete it, but did not.
+    #[cold]
+    pub(crate) fn restore(&self, request: &TrackedRequest) {
+        let mut requests = self.lock();
+        if !request.is_known() || request.is_persistent() {
+            return;
+        }
+        if request.has(flag::SHARED) {
+            requests.shared.restore(request);
+        } else if requests.handles.get(request.key).is_none() {
+            requests.handles.insert(*request);
+        }
+    }
+
     /// Looks up a request with a handle of its own.
     #[inline(always)]
     pub(crate) fn get(&self, handle: Handle) -> Option<TrackedRequest> {
@@ -443,6 +457,25 @@ mod tests {
         requests.insert(TrackedRequest::new(8, 3, 1, false, true));
         requests.complete(&first);
         assert_eq!(requests.get(8).map(|request| request.thread()), Some(3));
+    }
+
+    #[test]
+    fn a_request_is_pending_again_if_the_call_was_left() {
+        let requests = RequestRegistry::new();
+        requests.insert(TrackedRequest::new(8, 0, 1, false, true));
+        requests.insert(TrackedRequest::new(16, 0, 2, true, true));
+        share(&requests, 3, 100);
+        share(&requests, 4, 108);
+        let passed = || [handles(&[8, 16]), variables(&[100, 108])].concat();
+        let left = resolve_at(&requests, passed(), 1, false);
+        left.iter().for_each(|request| requests.restore(request));
+        assert_eq!(complete_at(&requests, passed(), 1), [Some(1), Some(2), Some(3), Some(4)]);
+        // Complete all the same, and their handles belong to others by now.
+        requests.insert(TrackedRequest::new(8, 0, 5, false, true));
+        share(&requests, 6, 100);
+        left.iter().for_each(|request| requests.restore(request));
+        assert_eq!(complete_at(&requests, handles(&[8]), 1), [Some(5)]);
+        assert_eq!(complete_at(&requests, variables(&[100]), 1), [Some(6)]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::datatypes::DatatypeSizeCache;
 use crate::off_cpu::OffCpuMonitor;
 use crate::process::{self, ProcessState};
 use crate::recorder::CallRecorder;
-use crate::requests::TrackedRequest;
+use crate::requests::{REQUESTS, TrackedRequest};
 use crate::stub;
 use crate::thread_usage;
 
@@ -54,16 +54,28 @@ pub(crate) struct CurrentCall {
 }
 
 impl ThreadState {
-    /// Records the current call, if any, as one that the program left without returning from it: see [`crate::non_local_exit`].
+    /// Records the current call, if any, as one that the program left without returning from it, and whose arguments may no longer be
+    /// there: see [`crate::non_local_exit`].
     #[cold]
     pub(crate) fn record_exit(&mut self, exit: NonLocalExit, now: u64) {
         if self.current_call.take().is_none() {
             return;
         }
+        if self.recorder.staged_function().role().is_completion() {
+            // Which of them are complete is not known. The handle of one that is complete is replaced with the next request that gets it.
+            self.resolved.iter().for_each(|request| REQUESTS.restore(request));
+        }
+        self.recorder.mark_exit(exit);
+        self.commit(now);
+    }
+
+    /// Commits the staged call, unless recording is switched off.
+    #[inline(always)]
+    pub(crate) fn commit(&mut self, now: u64) {
         if process::is_recording_off() {
             self.recorder.discard();
         } else {
-            self.recorder.commit_exit(exit, now);
+            self.recorder.commit(now);
         }
     }
 }

@@ -202,24 +202,27 @@ fn list_reference(call: &mut CallObserver, reference: RequestRef, receive: bool,
     recorder.list_request(reference.to_word(receive), source_and_tag, bytes);
 }
 
-/// After a failed call: requests that are now null are complete. Of receives it is not known whether they got a message.
+/// After a failed call. Of receives that are complete it is not known whether they got a message.
 pub(super) fn record_failed(call: &mut CallObserver) {
-    let slots = &call.function.slots;
-    for index in 0..call.thread.handles.len() {
-        if call.handle_in_array(HandleKind::Request, slots.request, index) != call.library.request_null {
-            restore(call, index);
-        } else if let Some(request) = complete(call, index) {
-            list_request(call, &request, false, NO_ENVELOPE, raw::UNKNOWN_BYTES);
-        }
-    }
+    settle_requests(call, |call, request| list_request(call, request, false, NO_ENVELOPE, raw::UNKNOWN_BYTES));
 }
 
-/// A request that the call was certain to complete is still pending.
-#[cold]
-fn restore(call: &CallObserver, index: usize) {
-    let request = call.thread.resolved[index];
-    if request.is_known() && !request.is_persistent() && completing_call(call).is_certain() {
-        REQUESTS.insert(request);
+/// After a call that was left without returning. Receives that are complete got a message, unless they were cancelled.
+pub(super) fn record_left(call: &mut CallObserver) {
+    settle_requests(call, |call, request| {
+        let envelope = if request.is_receive() { pair(request.peer as u32, request.tag) } else { NO_ENVELOPE };
+        list_request(call, request, request.is_receive(), envelope, raw::UNKNOWN_BYTES);
+    });
+}
+
+/// Requests of a call that are now null are complete, and are given to `list`. The others are still pending.
+fn settle_requests(call: &mut CallObserver, list: impl Fn(&mut CallObserver, &TrackedRequest)) {
+    for index in 0..call.thread.handles.len() {
+        if call.handle_in_array(HandleKind::Request, call.function.slots.request, index) != call.library.request_null {
+            REQUESTS.restore(&call.thread.resolved[index]);
+        } else if let Some(request) = complete(call, index) {
+            list(call, &request);
+        }
     }
 }
 

@@ -70,17 +70,31 @@ impl SharedRequests {
         }
     }
 
+    /// Adds a request again that was removed although it is pending.
+    pub(super) fn restore(&mut self, request: &TrackedRequest) {
+        match self.variables.get(request.key) {
+            None => self.insert(*request),
+            Some(other) if other.is_same(request) => {}
+            Some(_) if self.overwritten.iter().any(|other| other.is_same(request)) => {}
+            Some(_) => self.keep_overwritten(*request),
+        }
+    }
+
     /// The variable of a request was overwritten. It is pending, so its handle was copied, and the same will happen to the request that is
     /// now in the variable. If copies have been completed, it was probably one of them.
     #[cold]
     fn overwrite(&mut self, earlier: TrackedRequest, address: usize) {
-        if self.overwritten.len() < MAX_OVERWRITTEN {
-            self.overwritten.push(earlier);
-        } else {
-            self.forgotten += 1;
-        }
+        self.keep_overwritten(earlier);
         if let Some(request) = self.variables.get_mut(address) {
             request.flags |= if self.unknown_completions == 0 { flag::COPIED } else { 0 };
+        }
+    }
+
+    fn keep_overwritten(&mut self, request: TrackedRequest) {
+        if self.overwritten.len() < MAX_OVERWRITTEN {
+            self.overwritten.push(request);
+        } else {
+            self.forgotten += 1;
         }
     }
 
