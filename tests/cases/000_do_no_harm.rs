@@ -76,6 +76,7 @@ unchanged! {
     c_062_request_ledger => "c/062_request_ledger";
     c_069_simultaneous_spawns => "c/069_simultaneous_spawns";
     c_063_left_waits => "c/063_left_waits";
+    c_064_ends_in_callbacks => "c/064_ends_in_callbacks";
     c_190_nested_loops => "c/190_nested_loops";
     c_191_grid => "c/191_grid";
     c_192_farm => "c/192_farm";
