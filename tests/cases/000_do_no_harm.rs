@@ -144,6 +144,7 @@ unchanged! {
     f90_102_sentinels => "f90/102_sentinels";
     f90_103_characters => "f90/103_characters";
     f90_104_communicators => "f90/104_communicators";
+    f90_106_request_ledger => "f90/106_request_ledger";
     f08_101_messages => "f08/101_messages";
     f08_102_sentinels => "f08/102_sentinels";
     f08_103_characters => "f08/103_characters";

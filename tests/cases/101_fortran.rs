@@ -1,7 +1,7 @@
 //! Fortran in its three families, `mpif.h`, `use mpi` and `use mpi_f08`: recorded once (some libraries call their own C
 //! functions), under the C names, with call sites in the Fortran source.
 
-use sintonia_tests::{Call, Program, Recording, on_every_mpi};
+use sintonia_tests::{Call, Program, Recording, compare_with_ledgers, on_every_mpi};
 
 const FAMILIES: [&str; 3] = ["f77", "f90", "f08"];
 
@@ -100,5 +100,16 @@ fn f105_array_sections() {
         assert_eq!(recording.pair(0, 1), (2, 32));
         assert_eq!(recording.calls_at(program, "send", "MPI_Send"), 1);
         assert_eq!(recording.count("MPI_Recv"), 2);
+    });
+}
+
+#[test]
+fn f106_completions_agree_with_the_ledger_of_the_program() {
+    on_every_mpi("f90/106_request_ledger", |mpi, _, recording| {
+        recording.run.expect_status(0);
+        for (rank, (completions, unknown)) in compare_with_ledgers(recording, 2).into_iter().enumerate() {
+            println!("{}: rank {rank}: {completions} completions, {unknown} of them of unknown requests", mpi.name);
+        }
+        assert_eq!(recording.report()["unmatched"], 0);
     });
 }
