@@ -72,6 +72,7 @@ unchanged! {
     c_060_usage_ledger => "c/060_usage_ledger";
     c_070_off_cpu => "c/070_off_cpu";
     c_071_many_switches => "c/071_many_switches";
+    c_072_restricted => "c/072_restricted";
     c_061_out_of_order => "c/061_out_of_order";
     c_062_request_ledger => "c/062_request_ledger";
     c_069_simultaneous_spawns => "c/069_simultaneous_spawns";

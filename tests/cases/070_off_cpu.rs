@@ -1,8 +1,14 @@
 //! When a rank was off the processor: the recording agrees with the ledger that the program keeps itself, call by call and segment by
-//! segment, on free cores, beside a rival on the same core, with four ranks on one core, and with very many switches.
+//! segment, on free cores, beside a rival on the same core, with four ranks on one core, with very many switches, and where
+//! the kernel tells less.
+
+use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
-use sintonia_tests::{Mpi, Program, Recording, for_every_mpi, fresh_dir, record_command, retry_until_ok};
+use sintonia_tests::{
+    Mpi, NormalizedRun, Program, Recording, for_every_mpi, fresh_dir, record_command, retry_until_ok, target_dir, tests_dir,
+};
 
 /// Time in a segment or call, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,6 +78,78 @@ fn c070_four_ranks_on_one_core() {
         let all = Times::sum(entries.iter().map(|entry| &entry.least));
         if all.waiting < 0.2 * all.elapsed { Err(format!("the ranks hardly waited: {all:?}")) } else { Ok(()) }
     });
+}
+
+#[test]
+fn c070_where_the_kernel_does_not_report_context_switches() {
+    let forbid = helper("forbid", &[]);
+    check("keep", 2, &[&forbid, "perf_event_open=EPERM", "--"], same);
+}
+
+#[test]
+fn c070_without_restartable_sequences() {
+    check("keep", 2, &["env", NO_RSEQ], same);
+}
+
+/// Makes the C library register no restartable sequences.
+const NO_RSEQ: &str = "GLIBC_TUNABLES=glibc.pthread.rseq=0";
+
+#[test]
+fn c072_what_the_kernel_does_not_allow_changes_nothing_and_is_noted() {
+    let (forbid, hide) = (helper("forbid", &[]), helper("hide_schedstat", &["-shared", "-fPIC"]));
+    let forbidden = |error: &str| vec![forbid.clone(), format!("perf_event_open={error}"), "--".to_string()];
+    let without_rseq = || vec!["env".to_string(), NO_RSEQ.to_string()];
+    let hidden = vec![("LD_PRELOAD".to_string(), hide.clone())];
+    for_every_mpi(|mpi| {
+        restricted(mpi, "file-limit", &[], &[], None);
+        restricted(mpi, "plain", &forbidden("EPERM"), &[], None);
+        restricted(mpi, "plain", &forbidden("EACCES"), &hidden, Some(UNCOUNTED));
+        restricted(mpi, "plain", &[without_rseq(), forbidden("ENOSYS")].concat(), &[], None);
+        restricted(mpi, "own-rseq", &without_rseq(), &[], None);
+        restricted(mpi, "own-rseq", &[], &[], Some(OWN_RSEQ));
+    });
+}
+
+const UNCOUNTED: &str = "the kernel does not tell when threads were off the processor";
+const OWN_RSEQ: &str = "the program's own rseq hides when threads were off the processor";
+
+/// Runs `072_restricted` with an argument, behind a command, with variables: it does the same as without Sintonia, all its calls are
+/// recorded, and the report has this note, once.
+fn restricted(mpi: &Mpi, argument: &str, before: &[String], variables: &[(String, String)], note: Option<&str>) {
+    let program = Program::find("c/072_restricted");
+    let (bare, folder) = (fresh_dir(), fresh_dir());
+    let output = folder.path().join("run.sin");
+    let mut command = before.to_vec();
+    command.extend(program.build(mpi).expect("a C program"));
+    command.push(argument.into());
+    let launch = mpi.launch(2, &command);
+    let expected = program.process(mpi, launch.clone()).env(variables).run_in(bare.path());
+    expected.expect_status(0);
+    let run = program.process(mpi, record_command(&output, &[], launch)).env(variables).run_in(folder.path());
+    let what = format!("{argument} behind {before:?} with {}", mpi.name);
+    let difference = NormalizedRun::new(&expected, bare.path()).difference(&NormalizedRun::new(&run, folder.path()));
+    assert_eq!(difference, None, "{what}");
+    let written = |folder: &Path| std::fs::metadata(folder.join("output.0")).map(|file| file.len()).ok();
+    assert_eq!(written(folder.path()), written(bare.path()), "{what}");
+    let recording = Recording::at(run, output, folder);
+    assert_eq!(recording.count("MPI_Allreduce"), 2 * 250, "{what}");
+    let notes = recording.report()["not_recorded"].to_string();
+    for known in [UNCOUNTED, OWN_RSEQ] {
+        assert_eq!(notes.matches(known).count(), usize::from(note == Some(known)), "{what}: {notes}");
+    }
+}
+
+/// The path of a helper in `programs/c`, built without MPI.
+fn helper(name: &str, flags: &[&str]) -> String {
+    let source = tests_dir().join(format!("programs/c/{name}.c"));
+    let folder = target_dir().join("test-programs");
+    std::fs::create_dir_all(&folder).expect("a folder for helpers");
+    let built = folder.join(name).display().to_string();
+    let making = format!("{built}.{}-{:?}", std::process::id(), std::thread::current().id());
+    let status = Command::new("gcc").args(["-O1", "-o", &making]).args(flags).arg(source).arg("-ldl").status();
+    assert!(status.expect("gcc runs").success(), "{name} can be built");
+    std::fs::rename(making, &built).expect("it takes its place");
+    built
 }
 
 #[test]

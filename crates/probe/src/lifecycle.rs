@@ -20,7 +20,8 @@
 //!     libraries bind processes inside `MPI_Init`.
 //! 12. Before `MPI_Finalize` ([`before_finalize`]) tuning ends, then hosts are compared again and files sent: the last messages. A process
 //!     that sends its files ends its recording first (step 13).
-//! 13. After `MPI_Finalize`, at exit, or before `MPI_Abort` ([`end`]), the load of the host, what threads used, the last clock reading, the
+//! 13. After `MPI_Finalize`, at exit, or before `MPI_Abort` ([`end`]), the load of the host, what threads used, whether their times off the
+//!     processor are known, the last clock reading, the
 //!     modules and the end are defined. Then the state becomes `Ended`, so that no thread begins another call (not before `MPI_Abort`, which
 //!     may return). Then threads write their blocks, and last the memory that is not mapped is written.
 //!
@@ -182,6 +183,9 @@ pub(crate) fn end(how: &str) {
     let _guard = CancellationGuard::new();
     host_description::define_end();
     thread_usage::define_all();
+    if let Some(thread) = thread::existing() {
+        thread.off_cpu.verify();
+    }
     process::define(&DefinitionRecord::Clock(clock::reading()));
     process::define_modules();
     process::define(&DefinitionRecord::End(EndDefinition { how: how.into(), ticks: clock::ticks() }));

@@ -11,7 +11,7 @@ mod switch_ring;
 mod tripwire;
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sintonia_recording::definitions::{DefinitionRecord, OffCpuDefinition};
 use sintonia_recording::host::OffCpuSource;
@@ -63,6 +63,9 @@ pub(crate) fn start() {
         }
         Some(OffCpuMode { tripwire, exact })
     });
+    if mode.is_none() && !settings().profile && settings().off_cpu != OffCpuSetting::Off {
+        process::note("the kernel does not tell when threads were off the processor");
+    }
     define_source(match mode {
         None => OffCpuSource::Totals,
         Some(mode) if mode.exact => OffCpuSource::ContextSwitches,
@@ -70,7 +73,11 @@ pub(crate) fn start() {
     });
 }
 
+/// Set when the program was found to have replaced the tripwire: what came after that is not known.
+static REPLACED: AtomicBool = AtomicBool::new(false);
+
 fn define_source(source: OffCpuSource) {
+    let source = if REPLACED.load(Ordering::Relaxed) { OffCpuSource::Totals } else { source };
     process::define(&DefinitionRecord::OffCpu(OffCpuDefinition { source }));
 }
 
@@ -122,12 +129,25 @@ impl OffCpuMonitor {
 
     /// Stops watching, when the thread ends.
     pub(crate) fn release(&mut self) {
+        self.verify();
         (self.word, self.expected) = (&raw const UNCHANGED, 0);
         if let Some(counters) = self.counters.take() {
             counters.close();
         }
         if let Some(ring) = self.ring.take() {
             ring.close();
+        }
+    }
+
+    /// Whether the tripwire of the calling thread, which this monitor watches, still works. A program may register restartable sequences of its
+    /// own in place of the C library's: the kernel then leaves the word alone.
+    pub(crate) fn verify(&self) {
+        let Some(Some(OffCpuMode { tripwire: Some(tripwire), .. })) = MODE.get() else { return };
+        let is_watched =
+            process::state() == ProcessState::Recording && self.counters.is_some() && !std::ptr::eq(self.word, &raw const UNCHANGED);
+        if is_watched && tripwire.of_this_thread().is_none() && !REPLACED.swap(true, Ordering::Relaxed) {
+            process::note("the program's own rseq hides when threads were off the processor");
+            define_source(OffCpuSource::Totals);
         }
     }
 
