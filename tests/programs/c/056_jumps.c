@@ -4,19 +4,13 @@
  * ranks: 2
  */
 #include "check.h"
+#include "timing.h"
 #include <setjmp.h>
-#include <time.h>
 
 static jmp_buf back;
 static sigjmp_buf signal_back;
 static volatile double before, seconds;
 static volatile int sends, barriers;
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec + 1e-9 * time.tv_nsec;
-}
 
 static void jump(MPI_Comm *comm, int *code, ...) {
     (void)comm, (void)code;

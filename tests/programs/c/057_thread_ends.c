@@ -9,17 +9,11 @@
  * status: 3
  */
 #include "check.h"
+#include "timing.h"
 #include <pthread.h>
-#include <time.h>
 
 static double seconds, operator_seconds, copy_seconds;
 static MPI_Op ending_op;
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec + 1e-9 * time.tv_nsec;
-}
 
 static void end_thread(MPI_Comm *comm, int *code, ...) {
     (void)comm, (void)code;

@@ -6,8 +6,8 @@
  * compile: -pthread
  */
 #include "check.h"
+#include "timing.h"
 #include <pthread.h>
-#include <time.h>
 
 #ifdef WORKERS_ARE_RANKS
 enum { WORKERS_PER_RANK = 1 };
@@ -19,19 +19,6 @@ enum { TURNS = 20 };
 struct ledger {
     double begin, end, in_mpi;
 };
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec + 1e-9 * time.tv_nsec;
-}
-
-/* Occupies the processor until the time is over: a thread that sleeps does not compute. */
-static void compute(double seconds) {
-    double end = now() + seconds;
-    while (now() < end) {
-    }
-}
 
 static struct ledger work(int worker) {
     int is_slow = worker >= 2, tag = worker % 2;

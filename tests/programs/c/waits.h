@@ -4,6 +4,7 @@
 #ifndef WAITS_H
 #define WAITS_H
 #include "check.h"
+#include "timing.h"
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -26,12 +27,6 @@ struct board {
 
 static struct board *board;
 static _Thread_local int turn;
-
-static inline double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec + 1e-9 * time.tv_nsec;
-}
 
 static inline void nap(double seconds) {
     struct timespec time = {(time_t)seconds, (long)(1e9 * (seconds - (time_t)seconds))};
