@@ -129,6 +129,7 @@ unchanged! {
     c_270_thread_ledger => "c/270_thread_ledger";
     c_271_rank_ledger => "c/271_rank_ledger";
     c_272_helper_threads => "c/272_helper_threads";
+    c_273_thread_lives => "c/273_thread_lives";
     c_280_sizes => "c/280_sizes";
     c_281_tasks => "c/281_tasks";
     c_700_head_to_head => "c/700_head_to_head";

@@ -109,6 +109,29 @@ fn c272_helpers_that_only_communicate_are_reported() {
     });
 }
 
+#[test]
+fn c273_between_two_threads_with_one_number_nobody_computes() {
+    for_every_mpi(|mpi| {
+        retry_until_ok(|| {
+            let program = Program::find("c/273_thread_lives");
+            program.build(mpi)?;
+            let recording = Recording::record(mpi, &program, &[]);
+            let (report, entries) = (recording.report(), ledger(&recording));
+            check(entries.len() == 2, || format!("{}: {entries:?}", mpi.name))?;
+            for entry in &entries {
+                let threads = report["threads"]["per_thread"].as_array().ok_or("threads are listed")?;
+                let time = threads.iter().find(|time| time["rank"] == entry.rank && time["thread"] == entry.thread).ok_or("a helper")?;
+                let active_s = number(&time["active_s"]);
+                let outside_s = number(&time["outside_s"]) + number(&time["blocked_s"]);
+                let most = TIME_TOLERANCE * entry.active_s();
+                let is_close = (active_s - entry.active_s()).abs() < most && (outside_s - entry.outside_s).abs() < most;
+                check(is_close, || format!("{}: {entry:?}, but {time}", mpi.name))?;
+            }
+            Ok(())
+        });
+    });
+}
+
 /// The share of MPI in the active time of the helper of a rank.
 fn mpi_share(threads: &Value, rank: u64) -> f64 {
     let all = threads["per_thread"].as_array().map_or(&[][..], Vec::as_slice);

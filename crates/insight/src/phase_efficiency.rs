@@ -94,8 +94,10 @@ fn time_by_phase(graph: &ProgramGraph, location: &Location, ideal: &[f64], off_c
         let Some(node) = along.next_node(&call) else { continue };
         if let Some(from) = previous.replace(node) {
             let begin = location.compute_begin(row);
-            let blocked_ns = off_cpu.map_or(0, |intervals| intervals.within(begin, call.enter).blocked_ns as i64).min(call.enter - begin);
-            let compute_ns = call.enter - begin - blocked_ns;
+            let is_reused = off_cpu.is_some_and(|intervals| intervals.is_reused_between(begin, call.enter));
+            let active_ns = if is_reused { 0 } else { call.enter - begin };
+            let blocked_ns = off_cpu.map_or(0, |intervals| intervals.within(begin, call.enter).blocked_ns as i64).min(active_ns);
+            let compute_ns = active_ns - blocked_ns;
             sums[phases.segment_phase(from, node)].add(PhaseThreadTime { compute_ns, blocked_ns, ..PhaseThreadTime::default() });
         }
         let sum = &mut sums[phases.innermost_phase(node)];

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sintonia_recording::definitions::{DefinitionRecord, OffCpuDefinition};
 use sintonia_recording::host::OffCpuSource;
-use sintonia_recording::raw::off_cpu::RawInterval;
+use sintonia_recording::raw::off_cpu::{NO_THREAD, RawInterval};
 
 use self::counters::{OffCpuSums, SHORTEST_NS, SchedulerChange, SchedulerCounters};
 use self::stream::OffCpuStream;
@@ -89,6 +89,8 @@ pub(crate) struct OffCpuMonitor {
     expected: u64,
     /// Return of the last call, in ticks; if polled, when the kernel was last asked.
     since: u64,
+    /// When its last thread ended, in ticks; 0 if it had none.
+    ended: u64,
     counters: Option<SchedulerCounters>,
     /// Every switch, if the kernel allows it.
     ring: Option<SwitchRing>,
@@ -99,12 +101,14 @@ impl OffCpuMonitor {
     /// The monitor of a thread number; it watches nothing before [`attach`](Self::attach).
     pub(crate) fn new(thread: u16) -> OffCpuMonitor {
         let stream = OffCpuStream::new(thread);
-        OffCpuMonitor { word: &raw const UNCHANGED, expected: 0, since: 0, counters: None, ring: None, stream }
+        OffCpuMonitor { word: &raw const UNCHANGED, expected: 0, since: 0, ended: 0, counters: None, ring: None, stream }
     }
 
     /// Begins to watch the calling thread.
     pub(crate) fn attach(&mut self) {
-        self.release();
+        if self.ended != 0 {
+            self.record_absence(self.ended, ticks());
+        }
         let Some(Some(mode)) = MODE.get() else { return };
         self.counters = SchedulerCounters::open();
         if self.counters.is_none() {
@@ -130,6 +134,7 @@ impl OffCpuMonitor {
     /// Stops watching, when the thread ends.
     pub(crate) fn release(&mut self) {
         self.verify();
+        self.ended = ticks();
         (self.word, self.expected) = (&raw const UNCHANGED, 0);
         if let Some(counters) = self.counters.take() {
             counters.close();
@@ -250,6 +255,14 @@ impl OffCpuMonitor {
             // SAFETY: only queries the processor.
             let processor = u32::try_from(unsafe { libc::sched_getcpu() }).ok();
             self.stream.append(RawInterval { begin, end, waiting_ns: time.waiting_ns, blocked_ns: time.blocked_ns, processor });
+        }
+    }
+
+    /// No thread had this number meanwhile: a recording that does not tell when threads were off the processor has that, too.
+    fn record_absence(&mut self, begin: u64, end: u64) {
+        if end > begin && !settings().profile && process::state() == ProcessState::Recording {
+            let blocked_ns = clock::elapsed_ns(begin, end, nanoseconds(libc::CLOCK_MONOTONIC));
+            self.stream.append(RawInterval { begin, end, waiting_ns: 0, blocked_ns, processor: Some(NO_THREAD) });
         }
     }
 

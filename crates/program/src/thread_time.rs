@@ -1,7 +1,8 @@
 //! How the time of each thread that calls MPI splits into MPI, computation and time blocked outside MPI.
 //!
 //! The main thread, which initialised MPI, is active from the begin to the end of its rank. Another thread is active from entering its first
-//! call to leaving its last one: before and after, it need not exist. A thread that only polls is in MPI between two polls too.
+//! call to leaving its last one: before and after, it need not exist. The same holds for each of several threads that had one number, one
+//! after the other. A thread that only polls is in MPI between two polls too.
 //!
 //! A thread blocked outside MPI waits for another thread, sleeps or reads a file; it does not compute. This is known where the recording has
 //! context switches or processor times. It counts only in ranks with several threads that call MPI, where waiting for each other is usual.
@@ -29,6 +30,8 @@ pub struct ThreadTime {
     pub begin_ns: i64,
     /// When it ceased to be active.
     pub end_ns: i64,
+    /// Nanoseconds in between that are not active: from the last call of a thread to the first call of the next one with its number.
+    pub absent_ns: u64,
     /// Nanoseconds in MPI, including polling.
     pub mpi_ns: u64,
     /// Nanoseconds of computation.
@@ -59,17 +62,20 @@ impl ThreadTime {
     fn from_table(rank: &RecordedRank, table: &CallTable, main: bool, off_cpu: &[ThreadOffCpu]) -> ThreadTime {
         let (first, last) = (table.enter.first().copied().unwrap_or(0), table.leave.last().copied().unwrap_or(0));
         let (begin_ns, end_ns) = if main { (rank.begin_ns.min(first), rank.end_ns.max(last)) } else { (first, last) };
-        let active = length_ns(begin_ns, end_ns);
+        let intervals = off_cpu.iter().find(|intervals| intervals.thread == table.thread);
+        let absent_ns = intervals.map_or(0, |intervals| absent_ns(table, intervals)).min(length_ns(begin_ns, end_ns));
+        let active = length_ns(begin_ns, end_ns) - absent_ns;
         let mpi_ns = in_calls_ns(table).saturating_add(if main { 0 } else { polling_ns(table) }).min(active);
-        let time = ThreadTime { thread: table.thread, main, begin_ns, end_ns, mpi_ns, calls: table.len() as u64, ..ThreadTime::default() };
-        let blocked = time.blocked_ns(rank, table, off_cpu);
+        let calls = table.len() as u64;
+        let time = ThreadTime { thread: table.thread, main, begin_ns, end_ns, absent_ns, mpi_ns, calls, ..ThreadTime::default() };
+        let blocked = time.blocked_ns(rank, table, intervals);
         let blocked_ns = blocked.unwrap_or(0).min(active - mpi_ns);
         ThreadTime { compute_ns: active - mpi_ns - blocked_ns, blocked_ns, blocked_known: blocked.is_some(), ..time }
     }
 
     /// Active time in nanoseconds.
     pub fn active_ns(&self) -> u64 {
-        length_ns(self.begin_ns, self.end_ns)
+        length_ns(self.begin_ns, self.end_ns) - self.absent_ns
     }
 
     /// Whether it is a helper that does hardly anything but communicate: it polls, or blocks in receives.
@@ -79,13 +85,12 @@ impl ThreadTime {
     }
 
     /// Time blocked outside MPI, if known.
-    fn blocked_ns(&self, rank: &RecordedRank, table: &CallTable, off_cpu: &[ThreadOffCpu]) -> Option<u64> {
+    fn blocked_ns(&self, rank: &RecordedRank, table: &CallTable, intervals: Option<&ThreadOffCpu>) -> Option<u64> {
         if rank.off_cpu == Some(OffCpuSource::ContextSwitches) {
-            let intervals = off_cpu.iter().find(|intervals| intervals.thread == self.thread);
             return Some(intervals.map_or(0, |intervals| self.blocked_between_calls_ns(table, intervals)));
         }
-        // Only sums are known: a thread does not compute longer than it had or waited for a processor. The figures of a number that was
-        // used by several threads are those of the last one. If the kernel does not count waiting, it cannot be told from being blocked.
+        // Only sums are known: a thread does not compute longer than it had or waited for a processor. If its absence
+        // was not recorded, the figures do not cover its active time. If the kernel does not count waiting, it cannot be told from being blocked.
         let usage = rank.usage.iter().find(|usage| usage.thread == self.thread)?;
         let covers_all = usage.elapsed_ns >= self.active_ns() - self.active_ns() / 10;
         let computable = usage.cpu_ns.saturating_add(usage.waiting_ns?);
@@ -95,7 +100,7 @@ impl ThreadTime {
     fn blocked_between_calls_ns(&self, table: &CallTable, intervals: &ThreadOffCpu) -> u64 {
         let begins = std::iter::once(self.begin_ns).chain(table.leave.iter().copied());
         let ends = table.enter.iter().copied().chain([self.end_ns]);
-        let gaps = begins.zip(ends).filter(|(begin, end)| begin < end);
+        let gaps = begins.zip(ends).filter(|(begin, end)| begin < end && !intervals.is_reused_between(*begin, *end));
         gaps.map(|(begin, end)| intervals.within(begin, end).blocked_ns).sum()
     }
 }
@@ -108,6 +113,12 @@ pub(crate) fn thread_times(rank: &RecordedRank, tables: &[CallTable], off_cpu: &
 /// Time in the calls of a thread.
 fn in_calls_ns(table: &CallTable) -> u64 {
     table.enter.iter().zip(&table.leave).map(|(enter, leave)| leave.abs_diff(*enter)).sum()
+}
+
+/// Time between the last call of a thread and the first call of the next one with its number.
+fn absent_ns(table: &CallTable, intervals: &ThreadOffCpu) -> u64 {
+    let gaps = table.leave.iter().zip(table.enter.iter().skip(1));
+    gaps.filter(|(leave, enter)| intervals.is_reused_between(**leave, **enter)).map(|(leave, enter)| length_ns(*leave, *enter)).sum()
 }
 
 /// Time between an unsuccessful test or probe and the next call, where the thread only polls.
@@ -131,6 +142,7 @@ mod tests {
     use sintonia_recording::call_table::CallTable;
     use sintonia_recording::host::ThreadUsage;
     use sintonia_recording::off_cpu::OffCpuInterval;
+    use sintonia_recording::raw::off_cpu::NO_THREAD;
     use sintonia_recording::testing::call;
 
     fn rank() -> RecordedRank {
@@ -178,6 +190,19 @@ mod tests {
         assert!(!time.only_communicates());
         assert!(ThreadTime::from_table(&rank(), &polls(1, &[(0, 100), (150, 250)]), false, &[]).only_communicates());
         assert!(!ThreadTime::from_table(&rank(), &polls(1, &[(100, 1100)]), true, &[]).only_communicates(), "the main thread does not");
+    }
+
+    #[test]
+    fn between_two_threads_with_one_number_nobody_computes() {
+        let table = polls(1, &[(0, 100), (5100, 5200), (9000, 9100), (20_000, 20_100)]);
+        let interval =
+            |begin, end, processor| OffCpuInterval { begin, end, blocked_ns: (end - begin) as u64, processor, ..OffCpuInterval::default() };
+        let off_cpu = [ThreadOffCpu::new(1, vec![interval(1000, 1500, Some(0)), interval(5900, 8990, Some(NO_THREAD))])];
+        for (source, blocked_ns) in [(OffCpuSource::ContextSwitches, 500), (OffCpuSource::Totals, 0)] {
+            let time = ThreadTime::from_table(&RecordedRank { off_cpu: Some(source), ..rank() }, &table, false, &off_cpu);
+            let computing = 5000 + 10_900 - blocked_ns;
+            assert_eq!((time.active_ns(), time.mpi_ns, time.compute_ns, time.blocked_ns), (16_300, 400, computing, blocked_ns));
+        }
     }
 
     #[test]

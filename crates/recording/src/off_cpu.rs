@@ -2,13 +2,14 @@
 //!
 //! A rank that was always on its processor has no file. Otherwise `rank-00000.offcpu` holds, as LEB128 numbers: for each thread its number,
 //! the number of intervals, and for each interval the distance in ticks from the end of the previous one (signed), its length in ticks, the
-//! time waiting and the time blocked in nanoseconds, and the processor plus one. A CRC-32 of all that ends the file.
+//! time waiting and the time blocked in nanoseconds, and the processor plus one (65535: no thread had the number). A CRC-32 of all that ends the file.
 
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::error::{Error, WithPath};
+use crate::raw::off_cpu::NO_THREAD;
 use crate::sealed::varint;
 
 const MAGIC: &[u8; 8] = b"SINOFCPU";
@@ -28,6 +29,13 @@ pub struct OffCpuInterval {
     pub processor: Option<u32>,
 }
 
+impl OffCpuInterval {
+    /// Whether no thread had the number in this interval.
+    fn is_absence(&self) -> bool {
+        self.processor == Some(NO_THREAD)
+    }
+}
+
 /// Time off the processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OffCpuTime {
@@ -37,11 +45,13 @@ pub struct OffCpuTime {
     pub blocked_ns: u64,
 }
 
-/// The intervals of one thread, in order; they do not overlap.
+/// The intervals of one thread, in order; they do not overlap. A number is given to another thread after its thread has ended; the intervals
+/// in between, in which there was no thread, are kept apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadOffCpu {
     /// The thread's number in its process.
     pub thread: u16,
+    absences: Vec<OffCpuInterval>,
     intervals: Vec<OffCpuInterval>,
     /// Sums over the intervals before each one.
     before: Vec<OffCpuTime>,
@@ -51,13 +61,27 @@ impl ThreadOffCpu {
     /// Puts intervals in order.
     pub fn new(thread: u16, mut intervals: Vec<OffCpuInterval>) -> ThreadOffCpu {
         intervals.sort_by_key(|interval| (interval.end, interval.begin));
+        let (absences, intervals): (Vec<_>, Vec<_>) = intervals.into_iter().partition(OffCpuInterval::is_absence);
         let mut sum = OffCpuTime::default();
         let mut before = Vec::with_capacity(intervals.len());
         for interval in &intervals {
             before.push(sum);
             sum = sum.plus(interval.waiting_ns, interval.blocked_ns);
         }
-        ThreadOffCpu { thread, intervals, before }
+        ThreadOffCpu { thread, absences, intervals, before }
+    }
+
+    /// Whether one thread ended and another one got its number between two points in time.
+    pub fn is_reused_between(&self, begin: i64, end: i64) -> bool {
+        let next = self.absences.partition_point(|absence| absence.end <= begin);
+        self.absences.get(next).is_some_and(|absence| absence.begin < end)
+    }
+
+    /// The same with times that are converted.
+    pub(crate) fn map_times(&self, convert: impl Fn(i64) -> i64) -> ThreadOffCpu {
+        let converted =
+            |interval: &OffCpuInterval| OffCpuInterval { begin: convert(interval.begin), end: convert(interval.end), ..*interval };
+        ThreadOffCpu::new(self.thread, self.intervals.iter().chain(&self.absences).map(converted).collect())
     }
 
     /// The intervals.
@@ -113,7 +137,7 @@ pub fn file_name(rank: u32) -> String {
 /// Writes the file of a rank, with begin and end in ticks, and returns its size in bytes; none if there are no intervals.
 pub fn write(folder: &Path, rank: u32, threads: &[ThreadOffCpu]) -> Result<u64, Error> {
     let mut bytes = MAGIC.to_vec();
-    for thread in threads.iter().filter(|thread| !thread.intervals.is_empty()) {
+    for thread in threads.iter().filter(|thread| !thread.intervals.is_empty() || !thread.absences.is_empty()) {
         encode(&mut bytes, thread);
     }
     if bytes.len() == MAGIC.len() {
@@ -127,9 +151,9 @@ pub fn write(folder: &Path, rank: u32, threads: &[ThreadOffCpu]) -> Result<u64, 
 
 fn encode(bytes: &mut Vec<u8>, thread: &ThreadOffCpu) {
     varint::encode(bytes, thread.thread.into());
-    varint::encode(bytes, thread.intervals.len() as u64);
+    varint::encode(bytes, (thread.intervals.len() + thread.absences.len()) as u64);
     let mut previous = 0;
-    for interval in &thread.intervals {
+    for interval in thread.intervals.iter().chain(&thread.absences) {
         varint::encode_signed(bytes, interval.begin - previous);
         varint::encode(bytes, (interval.end - interval.begin) as u64);
         varint::encode(bytes, interval.waiting_ns);
@@ -182,6 +206,22 @@ mod tests {
         OffCpuInterval { begin, end, waiting_ns, blocked_ns, processor: Some(3) }
     }
 
+    fn absence(begin: i64, end: i64) -> OffCpuInterval {
+        OffCpuInterval { processor: Some(NO_THREAD), ..interval(begin, end, 0, (end - begin) as u64) }
+    }
+
+    #[test]
+    fn while_no_thread_has_a_number_it_is_not_blocked() {
+        let thread = ThreadOffCpu::new(0, vec![absence(300, 400), interval(100, 200, 0, 50), absence(500, 501)]);
+        assert_eq!((thread.intervals().len(), thread.total().blocked_ns, thread.within(0, 1000).blocked_ns), (1, 50, 50));
+        assert_eq!(
+            [(0, 250), (0, 350), (350, 360), (400, 500), (450, 550)].map(|(b, e)| thread.is_reused_between(b, e)),
+            [false, true, true, false, true]
+        );
+        let doubled = thread.map_times(|time| 2 * time);
+        assert!(doubled.is_reused_between(600, 700) && !doubled.is_reused_between(300, 600));
+    }
+
     #[test]
     fn of_an_interval_that_lies_in_it_only_partly_the_same_part_counts() {
         let thread = ThreadOffCpu::new(0, vec![interval(100, 200, 100, 0), interval(300, 400, 40, 60), interval(500, 600, 0, 10)]);
@@ -203,6 +243,7 @@ mod tests {
         let threads = vec![
             ThreadOffCpu::new(0, vec![interval(-5, 200, 7, 0)]),
             ThreadOffCpu::new(4, vec![interval(1, 2, 1, 0), interval(9, 90, 0, 80)]),
+            ThreadOffCpu::new(5, vec![absence(70, 80), interval(1, 2, 1, 0), absence(10, 20)]),
         ];
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), 3, &threads).unwrap();

@@ -13,7 +13,7 @@ use crate::definitions::{LIVE_DIR, MAX_RANKS, parse_ranks};
 use crate::error::Error;
 use crate::header::{self, CallSiteDefinition, ProcessExit, RecordedRank, RecordingHeader};
 use crate::neighbours::{self, TopologyNeighbours};
-use crate::off_cpu::{self, OffCpuInterval, ThreadOffCpu};
+use crate::off_cpu::{self, ThreadOffCpu};
 use crate::seal;
 use crate::sealed::{self, BlockReader, FileFault, FunctionTable, TableBuilder};
 use crate::totals::TotalsBuilder;
@@ -148,13 +148,8 @@ impl Recording {
     /// the file is damaged.
     pub fn off_cpu(&self, rank: u32) -> Result<Vec<ThreadOffCpu>, Error> {
         let Some(clock) = self.header.rank(rank).map(|rank| rank.clock.to_fixed_point()) else { return Ok(Vec::new()) };
-        let in_ns = |interval: &OffCpuInterval| OffCpuInterval {
-            begin: clock.ticks_to_ns(interval.begin as u64),
-            end: clock.ticks_to_ns(interval.end as u64),
-            ..*interval
-        };
         let threads = off_cpu::read(self.folder(), rank)?;
-        Ok(threads.iter().map(|thread| ThreadOffCpu::new(thread.thread, thread.intervals().iter().map(in_ns).collect())).collect())
+        Ok(threads.iter().map(|thread| thread.map_times(|ticks| clock.ticks_to_ns(ticks as u64))).collect())
     }
 
     /// Totals of a rank's calls per descriptor.

@@ -11,6 +11,9 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"SINOFF01");
 /// Words of a record.
 pub const RECORD_WORDS: usize = 4;
 
+/// In place of a processor: in this interval no thread had the number, which was given to another thread after its thread had ended.
+pub const NO_THREAD: u32 = 0xfffe;
+
 const NANOSECONDS: u64 = (1 << 48) - 1;
 
 /// An interval in which a thread was off the processor for a part of it, or for all of it.
