@@ -67,8 +67,8 @@ pub(crate) fn encloses(call: CurrentCall, address: usize) -> bool {
     address < call.frame && unsafe { (*(call.frame as *const CallFrame)).enter } == call.enter
 }
 
-/// Whether code whose stack frame is at `address` runs inside the current call. If not, a current call was left unseen, and is recorded: see
-/// [`crate::non_local_exit`].
+/// Whether code whose stack frame is at `address` runs inside the current call. If not, a current call was left unseen, and is recorded:
+/// see [`crate::non_local_exit`].
 #[inline(always)]
 pub(crate) fn is_inside_call(thread: &mut ThreadState, address: usize) -> bool {
     let Some(outer) = thread.current_call else { return false };

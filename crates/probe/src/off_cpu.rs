@@ -144,8 +144,8 @@ impl OffCpuMonitor {
         }
     }
 
-    /// Whether the tripwire of the calling thread, which this monitor watches, still works. A program may register restartable sequences of its
-    /// own in place of the C library's: the kernel then leaves the word alone.
+    /// Checks that the tripwire of the calling thread, which this monitor watches, still works. A program may register restartable sequences
+    /// of its own in place of the C library's: the kernel then leaves the word alone.
     pub(crate) fn verify(&self) {
         let Some(Some(OffCpuMode { tripwire: Some(tripwire), .. })) = MODE.get() else { return };
         let is_watched =

@@ -89,8 +89,9 @@ impl ThreadTime {
         if rank.off_cpu == Some(OffCpuSource::ContextSwitches) {
             return Some(intervals.map_or(0, |intervals| self.blocked_between_calls_ns(table, intervals)));
         }
-        // Only sums are known: a thread does not compute longer than it had or waited for a processor. If its absence
-        // was not recorded, the figures do not cover its active time. If the kernel does not count waiting, it cannot be told from being blocked.
+        // Only sums are known: a thread does not compute longer than it had or waited for a processor. In a recording that does not tell
+        // when a number was reused, they do not cover its active time. If the kernel does not count waiting, it cannot be told from being
+        // blocked.
         let usage = rank.usage.iter().find(|usage| usage.thread == self.thread)?;
         let covers_all = usage.elapsed_ns >= self.active_ns() - self.active_ns() / 10;
         let computable = usage.cpu_ns.saturating_add(usage.waiting_ns?);
