@@ -1,9 +1,8 @@
 //! POP efficiencies of the phases of a program. The whole run can hide that one phase performs well and another does not.
 
-use std::collections::HashMap;
-
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 use sintonia_mpi::FunctionRole;
 use sintonia_program::graph::{PhaseTime, PhaseTree, ProgramGraph};
@@ -58,7 +57,7 @@ impl PhaseThreadTime {
 }
 
 /// The times of the threads of a rank in a phase, by rank and phase.
-type PhaseThreads = HashMap<(u32, usize), Vec<PhaseThreadTime>>;
+type PhaseThreads = FxHashMap<(u32, usize), Vec<PhaseThreadTime>>;
 
 /// The efficiencies of all phases, in program order; every process of the group gets all of them.
 pub(crate) fn phase_efficiencies(
@@ -76,7 +75,7 @@ pub(crate) fn phase_efficiencies(
         Ok(time_by_phase(graph, location, ideal, off_cpu))
     });
     let mine: Vec<Vec<PhaseThreadTime>> = times.collect::<Result<_, Error>>()?;
-    let mut all = PhaseThreads::new();
+    let mut all = PhaseThreads::default();
     for time in comm.all_to_all(vec![mine.concat(); comm.size()]).into_iter().flatten() {
         all.entry((time.rank, time.phase as usize)).or_default().push(time);
     }

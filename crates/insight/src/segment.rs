@@ -1,9 +1,10 @@
 //! Segments: the computation between two MPI calls, identified by the call sites around it; and the time of each rank in them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use sintonia_program::history::{History, Location};
 use sintonia_program::process_group::ProcessGroup;
 
@@ -47,7 +48,7 @@ pub fn segment_ns(location: &Location, row: usize) -> i64 {
 
 /// The segments of all ranks; every process of the group gets all of them.
 pub fn segment_times(history: &History, comm: &dyn ProcessGroup) -> SegmentTimes {
-    let locations: Vec<HashMap<Segment, SegmentTime>> = history.locations.par_iter().map(location_segments).collect();
+    let locations: Vec<FxHashMap<Segment, SegmentTime>> = history.locations.par_iter().map(location_segments).collect();
     let mut rows: Vec<SegmentRow> = Vec::new();
     for (location, segments) in history.locations.iter().zip(locations) {
         rows.extend(segments.into_iter().map(|(segment, spent)| SegmentRow { segment, time: spent, rank: location.rank, padding: 0 }));
@@ -70,8 +71,8 @@ struct SegmentRow {
     padding: u32,
 }
 
-fn location_segments(location: &Location) -> HashMap<Segment, SegmentTime> {
-    let mut segments: HashMap<Segment, SegmentTime> = HashMap::new();
+fn location_segments(location: &Location) -> FxHashMap<Segment, SegmentTime> {
+    let mut segments: FxHashMap<Segment, SegmentTime> = FxHashMap::default();
     for row in 1..location.len() {
         if let Some(segment) = segment_before(location, row) {
             let spent = segments.entry(segment).or_default();

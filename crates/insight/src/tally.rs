@@ -1,8 +1,8 @@
 //! Sums over the calls of a rank, and their merging over ranks.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use sintonia_mpi::BlockingMode;
 use sintonia_program::{MessageFlow, RankActivity};
@@ -27,11 +27,11 @@ pub(crate) struct MessageTotals {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CallTally {
     /// By operation id and call site.
-    pub sites: HashMap<(u16, u32), CallSum>,
+    pub sites: FxHashMap<(u16, u32), CallSum>,
     /// Messages by (source, destination).
-    pub pairs: HashMap<(i32, i32), MessageTotals>,
+    pub pairs: FxHashMap<(i32, i32), MessageTotals>,
     /// Messages by size, rounded up to a power of two.
-    pub sizes: HashMap<u64, MessageTotals>,
+    pub sizes: FxHashMap<u64, MessageTotals>,
     /// Calls in progress at the end: rank, operation id, call site.
     pub unfinished: Vec<(u32, u16, u32)>,
     /// Number of calls that the program left without returning from them.
@@ -94,7 +94,7 @@ impl CallTally {
     }
 }
 
-fn merge_maps<K: Eq + Hash, V: Default>(sums: &mut HashMap<K, V>, others: HashMap<K, V>, add: impl Fn(&mut V, V)) {
+fn merge_maps<K: Eq + Hash, V: Default>(sums: &mut FxHashMap<K, V>, others: FxHashMap<K, V>, add: impl Fn(&mut V, V)) {
     for (key, value) in others {
         add(sums.entry(key).or_default(), value);
     }

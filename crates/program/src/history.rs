@@ -13,10 +13,10 @@ mod progress_updates;
 mod rank_scan;
 mod rma_epochs;
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use sintonia_mpi::FunctionRole;
 use sintonia_recording::call_table::CallTable;
 use sintonia_recording::{Error, Recording};
@@ -200,7 +200,7 @@ pub struct History {
     /// The locations of each of its ranks.
     location_ranges: Vec<Range<u32>>,
     /// Neighbour topologies, by communicator.
-    topologies: HashMap<u32, NeighbourTopology>,
+    topologies: FxHashMap<u32, NeighbourTopology>,
 }
 
 impl History {

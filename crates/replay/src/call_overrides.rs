@@ -2,9 +2,9 @@
 //!
 //! They change the program, not the machine; all other calls take their recorded time after their dependency.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use sintonia_mpi::FunctionRole;
 use sintonia_recording::call_table::CallDescriptor;
 
@@ -63,13 +63,13 @@ pub type CallIndex = u64;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallOverrides {
     /// Bit set of [`CallOverride`] by call site.
-    sites: HashMap<u32, u8>,
+    sites: FxHashMap<u32, u8>,
     /// Ranks on other hosts.
     pub relocation: Option<RankRelocation>,
     /// Sends recorded to wait for their receives, in order: they would wait again.
-    pub waiting_sends: Arc<HashMap<LocationId, Vec<CallIndex>>>,
+    pub waiting_sends: Arc<FxHashMap<LocationId, Vec<CallIndex>>>,
     /// Receives that waited although another message was there, each with the later receive that took that one; in order.
-    pub deferrable_receives: Arc<HashMap<LocationId, Vec<(CallIndex, CallIndex)>>>,
+    pub deferrable_receives: Arc<FxHashMap<LocationId, Vec<(CallIndex, CallIndex)>>>,
 }
 
 /// Relocation of ranks to other hosts.

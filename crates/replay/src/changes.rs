@@ -1,7 +1,8 @@
 //! Changes to the program: compute times, collective algorithms, call overrides.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use sintonia_collective::{CollectiveAlgorithm, LibraryRules};
 use sintonia_fit::SplitMix64;
 use sintonia_machine::CollectiveKind;
@@ -54,9 +55,9 @@ pub enum CollectiveModel {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SegmentChange {
     /// Call sites before the segment; `None` for any.
-    pub from: Option<HashSet<u32>>,
+    pub from: Option<FxHashSet<u32>>,
     /// Call sites after the segment; `None` for any.
-    pub to: Option<HashSet<u32>>,
+    pub to: Option<FxHashSet<u32>>,
     /// The new duration.
     pub duration: DurationChange,
 }
@@ -81,7 +82,7 @@ pub struct ComputeNoise {
 
 /// Changed compute times by segment (pair of call sites) and rank.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct RankLoads(HashMap<(u32, u32), HashMap<u32, DurationChange>>);
+pub struct RankLoads(FxHashMap<(u32, u32), FxHashMap<u32, DurationChange>>);
 
 impl ReplayChanges {
     /// Whether every segment can be affected.
@@ -151,7 +152,7 @@ impl RankLoads {
     /// Scales compute times so that every rank computes as long as the mean of all ranks that execute the segment.
     pub fn balanced(schedule: &dyn Schedule) -> Result<RankLoads, Error> {
         let ranks = schedule.ranks() as usize;
-        let mut sums: HashMap<(u32, u32), Vec<f64>> = HashMap::new();
+        let mut sums: FxHashMap<(u32, u32), Vec<f64>> = FxHashMap::default();
         for location in schedule.locations()? {
             sum_compute_times(schedule, location, ranks, &mut sums)?;
         }
@@ -168,7 +169,7 @@ fn sum_compute_times(
     schedule: &dyn Schedule,
     location: LocationId,
     ranks: usize,
-    sums: &mut HashMap<(u32, u32), Vec<f64>>,
+    sums: &mut FxHashMap<(u32, u32), Vec<f64>>,
 ) -> Result<(), Error> {
     let mut source = schedule.open(location)?;
     let (mut chunk, mut from) = (CallChunk::default(), NO_CHANGE);

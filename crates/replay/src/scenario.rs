@@ -1,8 +1,7 @@
 //! A replay scenario: schedule, machine and what-if changes. Runs as many replays as the predicted interval, the baseline and the
 //! sensitivity need.
 
-use std::collections::HashSet;
-
+use rustc_hash::FxHashSet;
 use sintonia_machine::{Machine, MessageMetric, Named, OperationTiming, PairClass};
 
 use crate::Error;
@@ -292,11 +291,11 @@ impl ReplayScenario<'_> {
     }
 
     /// Call sites of this name: file and line, or a function. Directories before the file are ignored.
-    fn find_sites(&self, name: &str) -> Result<HashSet<u32>, Error> {
+    fn find_sites(&self, name: &str) -> Result<FxHashSet<u32>, Error> {
         let names: Vec<String> = (0..self.schedule.site_count()).map(|site| self.schedule.site_name(site)).collect();
         let file = name.rsplit('/').next().unwrap_or(name);
         let is_meant = |(_, known): &(u32, &String)| *known == name || *known == file;
-        let found: HashSet<u32> = (0u32..).zip(&names).filter(is_meant).map(|(site, _)| site).collect();
+        let found: FxHashSet<u32> = (0u32..).zip(&names).filter(is_meant).map(|(site, _)| site).collect();
         if found.is_empty() {
             let near = sintonia_text::suggestion::nearest_name(name, names.iter().map(String::as_str)).map(str::to_owned);
             return Err(Error::NoSuchSite { name: name.into(), near });

@@ -2,10 +2,11 @@
 //!
 //! Everything is summed by call site and rank, so memory does not grow with the run.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sintonia_mpi::{BlockingMode, FunctionId};
 use sintonia_program::history::{CallId, History, Location};
 use sintonia_program::process_group::ProcessGroup;
@@ -133,7 +134,7 @@ impl AdviceInputs {
                 loads: segment_loads(location, &sites, begin, run_ns),
                 calls: call_totals(location, index, &sites, replay),
                 partner_count: count_partners(location),
-                pairs: if several_hosts { pair_traffic(location, index, replay) } else { HashMap::new() },
+                pairs: if several_hosts { pair_traffic(location, index, replay) } else { FxHashMap::default() },
             }
         };
         let looked: Vec<LocationInputs> = history.locations.par_iter().enumerate().map(look).collect();
@@ -185,14 +186,14 @@ fn all_gather_rows<T: Pod>(comm: &dyn ProcessGroup, mine: Vec<T>) -> impl Iterat
 
 /// The input from one location.
 struct LocationInputs {
-    loads: HashMap<Segment, SegmentLoad>,
-    calls: HashMap<(u32, u32), RankCallTotals>,
+    loads: FxHashMap<Segment, SegmentLoad>,
+    calls: FxHashMap<(u32, u32), RankCallTotals>,
     partner_count: u32,
-    pairs: HashMap<(u32, u32), PairTraffic>,
+    pairs: FxHashMap<(u32, u32), PairTraffic>,
 }
 
-fn segment_loads(location: &Location, sites: &SiteGroups, begin: i64, run_ns: i64) -> HashMap<Segment, SegmentLoad> {
-    let mut loads: HashMap<Segment, SegmentLoad> = HashMap::new();
+fn segment_loads(location: &Location, sites: &SiteGroups, begin: i64, run_ns: i64) -> FxHashMap<Segment, SegmentLoad> {
+    let mut loads: FxHashMap<Segment, SegmentLoad> = FxHashMap::default();
     for row in 1..location.len() {
         let Some(segment) = segment::segment_before(location, row) else { continue };
         let ns = segment::segment_ns(location, row);
@@ -209,8 +210,8 @@ fn segment_loads(location: &Location, sites: &SiteGroups, begin: i64, run_ns: i6
     loads
 }
 
-fn call_totals(location: &Location, index: usize, sites: &SiteGroups, replay: &WhatIfReplay) -> HashMap<(u32, u32), RankCallTotals> {
-    let mut calls: HashMap<(u32, u32), RankCallTotals> = HashMap::new();
+fn call_totals(location: &Location, index: usize, sites: &SiteGroups, replay: &WhatIfReplay) -> FxHashMap<(u32, u32), RankCallTotals> {
+    let mut calls: FxHashMap<(u32, u32), RankCallTotals> = FxHashMap::default();
     for row in 0..location.len() {
         let descriptor = call_descriptor(location, row);
         let own_ns = replay.own_ns(index, row);
@@ -235,11 +236,11 @@ fn call_totals(location: &Location, index: usize, sites: &SiteGroups, replay: &W
 
 fn count_partners(location: &Location) -> u32 {
     let known = location.sent.iter().filter(|sent| sent.receiver != CallId::NONE && sent.receiver.rank != location.rank);
-    known.map(|sent| sent.receiver.rank).collect::<HashSet<u32>>().len() as u32
+    known.map(|sent| sent.receiver.rank).collect::<FxHashSet<u32>>().len() as u32
 }
 
-fn pair_traffic(location: &Location, index: usize, replay: &WhatIfReplay) -> HashMap<(u32, u32), PairTraffic> {
-    let mut pairs: HashMap<(u32, u32), PairTraffic> = HashMap::new();
+fn pair_traffic(location: &Location, index: usize, replay: &WhatIfReplay) -> FxHashMap<(u32, u32), PairTraffic> {
+    let mut pairs: FxHashMap<(u32, u32), PairTraffic> = FxHashMap::default();
     for sent in location.sent.iter().filter(|sent| sent.receiver != CallId::NONE) {
         let traffic = pairs.entry((location.rank, sent.receiver.rank)).or_default();
         traffic.bytes = traffic.bytes.saturating_add(call_descriptor(location, sent.row as usize).bytes_sent());

@@ -3,11 +3,12 @@
 //! A shorter wait does not shorten the run if something else takes as long in parallel. Therefore the recording is replayed on its own
 //! network, with recorded times except for the change. Without a change the replay ends when the run did.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use sintonia_mpi::{BlockingMode, FunctionRole};
 use sintonia_program::history::{CallId, CausalVisitor, History, Location, causal_walk};
 use sintonia_program::process_group::ProcessGroup;
@@ -156,7 +157,7 @@ fn observe_calls(history: &History, waits: &[Vec<WaitInstance>], comm: &dyn Proc
             found.map(|(call, other)| ObservedCall { rank: location.rank, thread: location.calls.thread.into(), call, other })
         });
         let mine: Vec<ObservedCall> = locations.collect();
-        let mut all: HashMap<LocationId, Vec<(u64, u64)>> = HashMap::new();
+        let mut all: FxHashMap<LocationId, Vec<(u64, u64)>> = FxHashMap::default();
         for observed in comm.all_to_all(vec![mine; comm.size()]).into_iter().flatten() {
             let location = LocationId { rank: observed.rank, thread: observed.thread as u16 };
             all.entry(location).or_default().push((observed.call.into(), observed.other.into()));

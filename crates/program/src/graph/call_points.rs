@@ -1,8 +1,8 @@
 //! Call points: operations at call sites, with all addresses of one source line merged. (A compiler that unrolls a loop creates several.)
 
-use std::collections::HashMap;
 use std::hash::Hash;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use sintonia_mpi::FunctionId;
 use sintonia_recording::call_table::RecordedCall;
@@ -18,7 +18,7 @@ pub struct SiteAliases {
 impl SiteAliases {
     /// Groups the call sites of a recording.
     pub fn from_header(header: &RecordingHeader) -> SiteAliases {
-        let mut known = HashMap::new();
+        let mut known = FxHashMap::default();
         let first = header.sites.iter().zip(0..).map(|(site, number)| {
             let has_line = site.frames.first().is_some_and(|frame| frame.line.is_some());
             if has_line { *known.entry((&site.module, lines(&site.frames))).or_insert(number) } else { number }
@@ -71,12 +71,12 @@ impl SiteAliases {
 pub struct IdMap<T> {
     /// The values, by id.
     pub items: Vec<T>,
-    ids: HashMap<T, usize>,
+    ids: FxHashMap<T, usize>,
 }
 
 impl<T> Default for IdMap<T> {
     fn default() -> Self {
-        IdMap { items: Vec::new(), ids: HashMap::new() }
+        IdMap { items: Vec::new(), ids: FxHashMap::default() }
     }
 }
 

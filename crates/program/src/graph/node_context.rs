@@ -4,7 +4,9 @@
 //! part with everything that interrupts it, and so does a loop with its first iterations, in which much is new. A call point that occurs in
 //! one part only is an anchor. All other call points are told apart by the anchor of their part.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Minimum share of common transitions (Jaccard) for two fragments to be the same loop.
 const MIN_SIMILARITY: f64 = 0.5;
@@ -133,9 +135,9 @@ impl PathPart {
 #[derive(Debug, Default)]
 pub(super) struct ContextTable {
     /// Call points that occur in several parts of the program.
-    shared: HashSet<usize>,
+    shared: FxHashSet<usize>,
     /// Number of threads on which each call point occurs.
-    thread_counts: HashMap<usize, usize>,
+    thread_counts: FxHashMap<usize, usize>,
 }
 
 impl ContextTable {

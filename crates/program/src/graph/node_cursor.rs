@@ -2,8 +2,7 @@
 //!
 //! One call site can be several nodes, so the caller steps through a rank's calls in order with a cursor.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use sintonia_recording::call_table::RecordedCall;
 
 use super::node_context::{ContextTable, NodeContext, NodeKey, ThreadParts};
@@ -16,9 +15,9 @@ pub(super) struct NodeIndex {
     transitions: TransitionTable,
     contexts: ContextTable,
     /// For each thread of each rank, the context of each fragment of its path.
-    contexts_by_thread: HashMap<(u32, u16), Vec<NodeContext>>,
+    contexts_by_thread: FxHashMap<(u32, u16), Vec<NodeContext>>,
     /// Id of each node.
-    node_ids: HashMap<NodeKey, usize>,
+    node_ids: FxHashMap<NodeKey, usize>,
 }
 
 impl NodeIndex {
@@ -29,7 +28,7 @@ impl NodeIndex {
             threads.map(|(rank, thread, nodes)| ((rank, thread.thread), ThreadParts::from_fragments(&thread.fragments(nodes)))).collect();
         let contexts = ContextTable::from_threads(parts.iter().map(|(_, parts)| parts));
         let contexts_by_thread = parts.iter().map(|(thread, parts)| (*thread, contexts.fragment_contexts(parts))).collect();
-        NodeIndex { transitions, contexts, contexts_by_thread, node_ids: HashMap::new() }
+        NodeIndex { transitions, contexts, contexts_by_thread, node_ids: FxHashMap::default() }
     }
 
     /// The graph-wide key of a rank-local node.
@@ -50,7 +49,7 @@ impl NodeIndex {
 
     /// A cursor along the calls of a rank.
     pub(super) fn cursor(&self, rank: u32) -> NodeCursor<'_> {
-        NodeCursor { index: self, rank, threads: HashMap::new() }
+        NodeCursor { index: self, rank, threads: FxHashMap::default() }
     }
 
     fn context(&self, rank: u32, thread: u16, fragment: usize) -> NodeContext {
@@ -63,7 +62,7 @@ pub struct NodeCursor<'a> {
     index: &'a NodeIndex,
     rank: u32,
     /// Position and context of each thread.
-    threads: HashMap<u16, (PathPosition, NodeContext)>,
+    threads: FxHashMap<u16, (PathPosition, NodeContext)>,
 }
 
 impl NodeCursor<'_> {

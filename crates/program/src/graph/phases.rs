@@ -299,7 +299,7 @@ mod tests {
             |first_ns, last_ns, durations: &[u64]| NodeVisits { calls: times(durations), first_ns, last_ns, ..NodeVisits::default() };
         // 0 from 0 to 5, computation to 20, 1 to 24, computation to 30, 1 to 33, computation to 40, 2 to 50.
         let visits = vec![visit(0, 5, &[5]), visit(20, 33, &[4, 3]), visit(40, 50, &[10])];
-        let segments = [((0, 1), times(&[15])), ((1, 1), times(&[6])), ((1, 2), times(&[7]))].into();
+        let segments = [((0, 1), times(&[15])), ((1, 1), times(&[6])), ((1, 2), times(&[7]))].into_iter().collect();
         let thread = ThreadPath { visits, segments, ..ThreadPath::default() };
         phases.add_rank(&RankPath { rank: 3, threads: vec![thread], ..RankPath::default() });
         let time = |begin_ns, end_ns, outside_ns, calls| PhaseTime {

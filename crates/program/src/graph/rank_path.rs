@@ -2,8 +2,7 @@
 //!
 //! Calls are streamed and only sums are kept, so memory depends on the program, not on the length of the run.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use sintonia_mpi::FunctionRole as Does;
 use sintonia_recording::call_table::{CallDescriptor, RecordedCall, RequestId};
@@ -34,7 +33,7 @@ pub struct RankPath {
     /// The collectives it participated in.
     pub collectives: Vec<InstanceRange>,
     /// How often a call at the second node completed a request of the first.
-    pub completions: HashMap<(usize, usize), u64>,
+    pub completions: FxHashMap<(usize, usize), u64>,
 }
 
 /// The path of one thread.
@@ -47,7 +46,7 @@ pub struct ThreadPath {
     /// Its calls at each node, by node id.
     pub visits: Vec<NodeVisits>,
     /// Its computation between two calls.
-    pub segments: HashMap<(usize, usize), DurationStats>,
+    pub segments: FxHashMap<(usize, usize), DurationStats>,
     /// The node of its last call, and when that was left.
     pub last_call: Option<(usize, i64)>,
     /// Its position on the path.
@@ -179,7 +178,7 @@ pub(super) struct PathBuilder<'a> {
     transitions: &'a TransitionTable,
     nodes: IdMap<LocalNode>,
     tracker: RequestTracker,
-    threads: HashMap<u16, ThreadPath>,
+    threads: FxHashMap<u16, ThreadPath>,
     exchanges: RankExchanges,
 }
 
@@ -190,7 +189,7 @@ impl<'a> PathBuilder<'a> {
             transitions,
             nodes: IdMap::default(),
             tracker: RequestTracker::for_world(world),
-            threads: HashMap::new(),
+            threads: FxHashMap::default(),
             exchanges: RankExchanges::default(),
         }
     }
@@ -245,11 +244,11 @@ struct RankExchanges {
     /// Number of calls so far.
     calls: u64,
     /// The nodes that started the open requests.
-    open_requests: HashMap<RequestId, usize>,
-    sent: HashMap<(usize, PointToPointMessage), MessageStream>,
-    received: HashMap<(usize, PointToPointMessage), MessageStream>,
-    collectives: HashMap<(CollectiveGroup, usize), InstanceRange>,
-    completions: HashMap<(usize, usize), u64>,
+    open_requests: FxHashMap<RequestId, usize>,
+    sent: FxHashMap<(usize, PointToPointMessage), MessageStream>,
+    received: FxHashMap<(usize, PointToPointMessage), MessageStream>,
+    collectives: FxHashMap<(CollectiveGroup, usize), InstanceRange>,
+    completions: FxHashMap<(usize, usize), u64>,
 }
 
 impl RankExchanges {
@@ -350,7 +349,7 @@ impl ThreadPath {
         let mut visits = vec![NodeVisits::default(); size];
         self.visited().for_each(|(node, visit)| visits[number[node]].merge(visit));
         self.visits = visits;
-        let mut segments: HashMap<(usize, usize), DurationStats> = HashMap::new();
+        let mut segments: FxHashMap<(usize, usize), DurationStats> = FxHashMap::default();
         for ((from, to), times) in &self.segments {
             segments.entry((number[*from], number[*to])).or_default().merge(times);
         }
@@ -363,14 +362,14 @@ impl RankPath {
     pub fn renumber(&mut self, number: &[usize]) {
         self.threads.iter_mut().for_each(|thread| thread.renumber(number));
         self.sent.iter_mut().chain(&mut self.received).for_each(|stream| stream.node = number[stream.node]);
-        let mut attended: HashMap<(CollectiveGroup, usize), InstanceRange> = HashMap::new();
+        let mut attended: FxHashMap<(CollectiveGroup, usize), InstanceRange> = FxHashMap::default();
         for one in std::mem::take(&mut self.collectives) {
             let node = number[one.node];
             let sum = attended.entry((one.group, node)).or_insert(InstanceRange { node, ..one });
             (sum.first, sum.last) = (sum.first.min(one.first), sum.last.max(one.last));
         }
         self.collectives = attended.into_values().collect();
-        let mut completed: HashMap<(usize, usize), u64> = HashMap::new();
+        let mut completed: FxHashMap<(usize, usize), u64> = FxHashMap::default();
         for ((from, to), count) in &self.completions {
             *completed.entry((number[*from], number[*to])).or_default() += count;
         }
@@ -380,7 +379,7 @@ impl RankPath {
 
 /// Counts a message at a node.
 fn count_message(
-    streams: &mut HashMap<(usize, PointToPointMessage), MessageStream>,
+    streams: &mut FxHashMap<(usize, PointToPointMessage), MessageStream>,
     node: usize,
     message: PointToPointMessage,
     first: u64,
@@ -451,13 +450,13 @@ mod tests {
         ]);
         let streams = |streams: &[MessageStream]| streams.iter().map(|s| (s.peer, s.node, s.messages, s.bytes)).collect::<Vec<_>>();
         assert_eq!((streams(&walk.received), streams(&walk.sent)), (vec![(1, 1, 1, 64)], vec![(2, 2, 1, 5)]));
-        assert_eq!(walk.completions, HashMap::from([((0, 1), 1)]));
+        assert_eq!(walk.completions, FxHashMap::from_iter([((0, 1), 1)]));
         assert_eq!(walk.threads[0].visits[1].effects, NodeEffects { receives: true, completes: true, ..NodeEffects::default() });
     }
 
     #[test]
     fn tags_that_count_on_need_no_more_memory() {
-        let mut streams = HashMap::new();
+        let mut streams = FxHashMap::default();
         for tag in 0..1000 {
             count_message(&mut streams, 7, PointToPointMessage { peer: 1, communicator: 0, tag, bytes: 3 }, tag as u64);
         }

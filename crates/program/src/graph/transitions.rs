@@ -4,8 +4,7 @@
 //! therefore cut at transitions no thread takes twice, and at first visits of a call point. The sections in between are *fragments*,
 //! straight or a loop (see [`super::node_context`]).
 
-use std::collections::{HashMap, HashSet};
-
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use sintonia_recording::call_table::RecordedCall;
 use sintonia_recording::header::RecordingHeader;
@@ -20,7 +19,7 @@ pub struct TransitionTable {
     /// Call points by id.
     pub points: IdMap<CallPoint>,
     /// Transitions between call points that no thread takes twice.
-    once: HashSet<(usize, usize)>,
+    once: FxHashSet<(usize, usize)>,
 }
 
 /// The transitions of one rank, with the maximum count over its threads.
@@ -28,21 +27,21 @@ pub struct TransitionTable {
 pub struct RankTransitions {
     /// Call points, by ids local to the rank.
     points: Vec<CallPoint>,
-    max_counts: HashMap<(usize, usize), u64>,
+    max_counts: FxHashMap<(usize, usize), u64>,
 }
 
 /// Counts the transitions of one rank.
 #[derive(Default)]
 struct TransitionCounter {
     points: IdMap<CallPoint>,
-    threads: HashMap<u16, ThreadTransitions>,
+    threads: FxHashMap<u16, ThreadTransitions>,
 }
 
 /// Counts the transitions of one thread.
 #[derive(Default)]
 struct ThreadTransitions {
     last_point: Option<usize>,
-    counts: HashMap<(usize, usize), u64>,
+    counts: FxHashMap<(usize, usize), u64>,
 }
 
 impl RankTransitions {
@@ -74,7 +73,7 @@ impl TransitionCounter {
     }
 
     fn finish(self) -> RankTransitions {
-        let mut max = HashMap::new();
+        let mut max = FxHashMap::default();
         for (step, count) in self.threads.into_values().flat_map(|thread| thread.counts) {
             keep_max(&mut max, step, count);
         }
@@ -86,7 +85,7 @@ impl TransitionTable {
     /// Merges the transitions of all ranks.
     pub fn from_ranks(header: &RecordingHeader, ranks: Vec<RankTransitions>) -> TransitionTable {
         let mut transitions = TransitionTable { sites: SiteAliases::from_header(header), ..TransitionTable::default() };
-        let mut max = HashMap::new();
+        let mut max = FxHashMap::default();
         for steps in ranks {
             let number: Vec<usize> = steps.points.iter().map(|point| transitions.points.get_or_insert(*point)).collect();
             for ((from, to), count) in steps.max_counts {
@@ -111,7 +110,7 @@ pub struct PathPosition {
     #[serde(skip)]
     last_point: Option<usize>,
     #[serde(skip)]
-    seen: HashSet<usize>,
+    seen: FxHashSet<usize>,
 }
 
 impl PathPosition {
@@ -127,7 +126,7 @@ impl PathPosition {
     }
 }
 
-fn keep_max(max: &mut HashMap<(usize, usize), u64>, step: (usize, usize), count: u64) {
+fn keep_max(max: &mut FxHashMap<(usize, usize), u64>, step: (usize, usize), count: u64) {
     let kept = max.entry(step).or_default();
     *kept = count.max(*kept);
 }

@@ -1,7 +1,6 @@
 //! Trip counts of loops, counted in a final pass over the calls.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use sintonia_recording::{Error, Recording};
 
@@ -55,7 +54,7 @@ impl LoopNesting {
 
     /// The trip counts of all loops on one rank.
     pub(super) fn count_trips(&self, recording: &Recording, rank: u32, node_index: &NodeIndex) -> Result<Vec<TripCounts>, Error> {
-        let mut threads: HashMap<u16, TripCounter> = HashMap::new();
+        let mut threads: FxHashMap<u16, TripCounter> = FxHashMap::default();
         let mut along = node_index.cursor(rank);
         let mut calls = recording.calls(rank)?;
         while let Some(call) = calls.next_call() {

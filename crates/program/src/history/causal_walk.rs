@@ -8,10 +8,11 @@
 //! A location advances until a dependency is missing; whatever satisfies it wakes the location up. In a process group, all processes
 //! advance until every location is blocked, then exchange updates.
 
+use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
 
 use bytemuck::{Pod, Zeroable};
+use rustc_hash::FxHashMap;
 use sintonia_mpi::CollectiveOp;
 use sintonia_recording::comm_event::{CollectiveGroup, GroupOp};
 
@@ -198,15 +199,15 @@ struct CausalWalker<'a> {
     progress: Vec<LocationProgress>,
     arrivals: Vec<InstanceArrivals>,
     /// When each member arrived, where not all members are needed.
-    arrival_times: HashMap<u32, Vec<i64>>,
+    arrival_times: FxHashMap<u32, Vec<i64>>,
     /// Locations blocked at collectives, and for which communicator rank.
-    collective_waiters: HashMap<u32, Vec<(u32, u32)>>,
+    collective_waiters: FxHashMap<u32, Vec<(u32, u32)>>,
     /// Locations that are checked again after every exchange of updates.
     remote_waiters: Vec<u32>,
     /// When calls that other ranks depend on were entered.
-    enter_times: HashMap<CallId, i64>,
+    enter_times: FxHashMap<CallId, i64>,
     /// Locations blocked on such a call.
-    call_waiters: HashMap<CallId, Vec<u32>>,
+    call_waiters: FxHashMap<CallId, Vec<u32>>,
     ready: ReadyQueue,
     updates: UpdateExchange,
 }
@@ -226,11 +227,11 @@ impl<'a> CausalWalker<'a> {
             history,
             progress,
             arrivals: vec![InstanceArrivals { count: 0, latest: NOT_YET, root: NOT_YET }; history.collectives.len()],
-            arrival_times: HashMap::new(),
-            collective_waiters: HashMap::new(),
+            arrival_times: FxHashMap::default(),
+            collective_waiters: FxHashMap::default(),
             remote_waiters: Vec::new(),
-            enter_times: HashMap::new(),
-            call_waiters: HashMap::new(),
+            enter_times: FxHashMap::default(),
+            call_waiters: FxHashMap::default(),
             ready: ReadyQueue::all(history.locations.len()),
             updates: UpdateExchange::new(history, comm),
         }

@@ -1,9 +1,10 @@
 //! Matches the participants of collectives: the n-th collective of every member of a group is the same instance.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
+use rustc_hash::FxHashMap;
 use sintonia_mpi::CollectiveOp;
 use sintonia_recording::Recording;
 use sintonia_recording::comm_event::{CollectiveGroup, GroupOp, group_communicator};
@@ -54,7 +55,7 @@ pub(super) fn match_collectives(
     distribution: &RankDistribution,
     locations: &mut [Location],
     ranges: &[Range<u32>],
-    joins: Vec<HashMap<CollectiveGroup, Vec<CollectiveJoin>>>,
+    joins: Vec<FxHashMap<CollectiveGroup, Vec<CollectiveJoin>>>,
 ) -> Vec<CollectiveInstance> {
     let mut instances: Vec<CollectiveInstance> = Vec::new();
     let mut queries: Vec<DependencyQuery> = Vec::new();
@@ -108,8 +109,8 @@ pub(super) fn match_collectives(
 }
 
 /// The topologies of the neighbourhood collectives among these instances.
-pub(super) fn neighbour_topologies(recording: &Recording, instances: &[CollectiveInstance]) -> HashMap<u32, NeighbourTopology> {
-    let mut found = HashMap::new();
+pub(super) fn neighbour_topologies(recording: &Recording, instances: &[CollectiveInstance]) -> FxHashMap<u32, NeighbourTopology> {
+    let mut found = FxHashMap::default();
     for instance in instances.iter().filter(|instance| is_neighbourhood_op(instance.op)) {
         if let Some(number) = group_communicator(&recording.header, instance.group) {
             found.entry(number).or_insert_with(|| NeighbourTopology::from_communicator(recording, number));
@@ -142,7 +143,7 @@ fn is_scan(op: GroupOp) -> bool {
 }
 
 /// World rank to communicator rank, for the communicator of a group.
-struct CommRanks(HashMap<u32, u32>);
+struct CommRanks(FxHashMap<u32, u32>);
 
 impl CommRanks {
     fn from_group(recording: &Recording, group: CollectiveGroup) -> CommRanks {
@@ -232,7 +233,7 @@ fn merge_across_processes(comm: &dyn ProcessGroup, instances: &mut [CollectiveIn
         buffers[part.key.owner(comm)].push(part);
     }
     let mut arrived = comm.all_to_all(buffers);
-    let mut whole: HashMap<InstanceKey, PartialInstance> = HashMap::new();
+    let mut whole: FxHashMap<InstanceKey, PartialInstance> = FxHashMap::default();
     for part in arrived.iter().flatten() {
         whole.entry(part.key).and_modify(|known| known.merge(part)).or_insert(*part);
     }
@@ -283,7 +284,7 @@ fn find_dependencies(
     queries.into_iter().for_each(|part| buffers[part.key.owner(comm)].push(part));
     let mut all: Vec<DependencyQuery> = comm.all_to_all(buffers).into_iter().flatten().collect();
     all.sort_unstable_by_key(|part| (part.key, part.comm_rank, part.call));
-    let mut topologies = HashMap::new();
+    let mut topologies = FxHashMap::default();
     let mut found = Vec::new();
     for instance in all.chunk_by(|a, b| a.key == b.key) {
         if instance[0].is_neighbourhood != 0 {

@@ -4,9 +4,8 @@
 //! the n-th receive posted, whatever wildcards it used. If several threads of a process send or receive them at the same time, MPI does not
 //! order them. They are matched in the order in which the calls returned, and counted.
 
-use std::collections::HashMap;
-
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use super::rank_scan::{ReceiveEnvelope, SendEnvelope};
 use super::{CallId, History, Location, UnmatchedMessages};
@@ -82,14 +81,14 @@ struct MessageQueues<'a> {
     /// The next envelope in the same queue.
     next: Vec<u32>,
     /// The first and the last envelope of each queue.
-    ends: HashMap<(u32, u32, i32), (u32, u32)>,
+    ends: FxHashMap<(u32, u32, i32), (u32, u32)>,
 }
 
 const END: u32 = u32::MAX;
 
 impl<'a> MessageQueues<'a> {
     fn new(rank: u32, batches: &'a [Vec<SendEnvelope>]) -> MessageQueues<'a> {
-        let mut queues = MessageQueues { envelopes: Vec::new(), next: Vec::new(), ends: HashMap::new() };
+        let mut queues = MessageQueues { envelopes: Vec::new(), next: Vec::new(), ends: FxHashMap::default() };
         for batch in batches {
             let from = batch.partition_point(|envelope| envelope.receiver < rank);
             batch[from..].iter().take_while(|envelope| envelope.receiver == rank).for_each(|envelope| queues.push(envelope));

@@ -1,8 +1,7 @@
 //! Updates the processes exchange during a causal walk: messages sent, collectives entered, and calls entered that other ranks depend on.
 
-use std::collections::HashMap;
-
 use bytemuck::{Pod, Zeroable};
+use rustc_hash::FxHashMap;
 use sintonia_recording::comm_event::CollectiveGroup;
 
 use super::{CallId, CollectiveInstance, History};
@@ -13,12 +12,12 @@ pub(super) struct UpdateExchange {
     /// Whether there is only one process.
     pub is_single: bool,
     /// Send times of remote messages, by rank and thread of the sender and the index among its messages.
-    pub received_sends: HashMap<(u32, u32, u32), i64>,
+    pub received_sends: FxHashMap<(u32, u32, u32), i64>,
     /// Updates for each process.
     pub outgoing: Vec<Vec<ProgressUpdate>>,
     own_index: usize,
     /// The first instance of each group.
-    first_instances: HashMap<CollectiveGroup, u32>,
+    first_instances: FxHashMap<CollectiveGroup, u32>,
 }
 
 impl UpdateExchange {
@@ -27,7 +26,7 @@ impl UpdateExchange {
         let first = history.collectives.iter().enumerate().rev().map(|(index, instance)| (instance.group, index as u32));
         UpdateExchange {
             is_single: comm.size() == 1,
-            received_sends: HashMap::new(),
+            received_sends: FxHashMap::default(),
             outgoing: vec![Vec::new(); comm.size()],
             own_index: comm.own_index(),
             first_instances: first.collect(),

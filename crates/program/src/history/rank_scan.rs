@@ -1,7 +1,8 @@
 //! First pass over the calls of one process: its messages, collectives and epochs, before they are matched.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use sintonia_mpi::FunctionRole;
 use sintonia_recording::Recording;
 use sintonia_recording::call_table::{CallDescriptor, CallTable, ListedRequest, RecordedCall, RequestId};
@@ -20,7 +21,7 @@ pub(super) struct RankScan {
     /// Received messages, in the order in which the receives were posted.
     pub receives: Vec<ReceiveEnvelope>,
     /// Collectives it participated in, by group and in order.
-    pub joins: HashMap<CollectiveGroup, Vec<CollectiveJoin>>,
+    pub joins: FxHashMap<CollectiveGroup, Vec<CollectiveJoin>>,
     /// Its epochs of one-sided communication.
     pub epochs: RankEpochs,
 }
@@ -197,7 +198,7 @@ type ThreadMessage = ((u32, u32, i32), u32, i64, i64);
 /// in which their calls returned.
 fn concurrent_messages(messages: &[ThreadMessage]) -> Vec<bool> {
     let mut concurrent = vec![false; messages.len()];
-    let mut earlier: HashMap<(u32, u32, i32), Vec<usize>> = HashMap::new();
+    let mut earlier: FxHashMap<(u32, u32, i32), Vec<usize>> = FxHashMap::default();
     for (index, (envelope, thread, enter, _)) in messages.iter().enumerate() {
         let earlier = earlier.entry(*envelope).or_default();
         for other in earlier.iter().rev().copied().take_while(|other| messages[*other].3 > *enter) {
@@ -232,18 +233,18 @@ struct RankScanner {
     locations: Vec<Location>,
     envelopes: Vec<SendEnvelope>,
     receives: Vec<ReceiveEnvelope>,
-    joins: HashMap<CollectiveGroup, Vec<CollectiveJoin>>,
+    joins: FxHashMap<CollectiveGroup, Vec<CollectiveJoin>>,
     epochs: RankEpochs,
     /// Open requests.
-    open: HashMap<RequestId, OpenRequest>,
+    open: FxHashMap<RequestId, OpenRequest>,
     /// Whether there were partitioned sends.
     partitioned: bool,
     /// Probes whose message has not been received yet: location and index.
-    probes: HashMap<MatchKey, (u32, u32)>,
+    probes: FxHashMap<MatchKey, (u32, u32)>,
     /// Messages taken by matched probes, which no other call can receive.
-    matched: HashMap<MatchKey, VecDeque<MatchedProbe>>,
+    matched: FxHashMap<MatchKey, VecDeque<MatchedProbe>>,
     /// Open receives of such messages.
-    matched_requests: HashSet<RequestId>,
+    matched_requests: FxHashSet<RequestId>,
 }
 
 impl RankScanner {

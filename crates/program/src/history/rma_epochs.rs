@@ -3,9 +3,10 @@
 //! For a pair of processes and a window, the n-th `MPI_Win_start` that names the target matches the target's n-th `MPI_Win_post` that names
 //! the origin. Locks are ordered by their release: of two that exclude each other, the one released first was acquired first.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use bytemuck::{Pod, Zeroable};
+use rustc_hash::FxHashMap;
 use sintonia_mpi::FunctionRole;
 use sintonia_recording::Recording;
 use sintonia_recording::call_table::RecordedCall;
@@ -65,10 +66,10 @@ pub(super) struct RankEpochs {
     access_requests: Vec<AccessRequest>,
     posted_exposures: Vec<PostedExposure>,
     released_locks: Vec<ReleasedLock>,
-    accesses: HashMap<u32, OpenEpoch>,
-    exposures: HashMap<u32, OpenEpoch>,
-    locks: HashMap<(u32, u32), OpenLock>,
-    all_locks: HashMap<u32, OpenLock>,
+    accesses: FxHashMap<u32, OpenEpoch>,
+    exposures: FxHashMap<u32, OpenEpoch>,
+    locks: FxHashMap<(u32, u32), OpenLock>,
+    all_locks: FxHashMap<u32, OpenLock>,
 }
 
 /// An access epoch, sent to the owner of its target.
@@ -320,7 +321,7 @@ fn match_exposures(
     requests: Vec<AccessRequest>,
     posted_exposures: Vec<Vec<PostedExposure>>,
 ) {
-    let mut queues: HashMap<(u32, u32, u32), VecDeque<(usize, u32)>> = HashMap::new();
+    let mut queues: FxHashMap<(u32, u32, u32), VecDeque<(usize, u32)>> = FxHashMap::default();
     let own = history.distribution.own_ranks().start;
     for (rank, posted_exposures) in posted_exposures.into_iter().enumerate() {
         let first = history.location_ranges[rank].start as usize;

@@ -1,7 +1,8 @@
 //! Replay state of a location (a thread of a rank).
 
-use std::collections::HashMap;
 use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 use super::collectives::MemberId;
 use super::compiled::{CompiledChunk, LocalOperand};
@@ -103,9 +104,9 @@ pub(super) struct RequestSlots {
 #[derive(Default)]
 struct LongLivedRequests {
     /// Started persistent requests, and others that stayed open for long.
-    retained: HashMap<u64, RequestSlot>,
+    retained: FxHashMap<u64, RequestSlot>,
     /// Persistent operations by request number.
-    persistent: HashMap<u64, PersistentOperation>,
+    persistent: FxHashMap<u64, PersistentOperation>,
 }
 
 /// A persistent operation.
@@ -235,11 +236,11 @@ pub(super) enum CallStage {
 #[derive(Default)]
 pub(super) struct RmaState {
     /// Completion time of its accesses, by window and rank.
-    pub accesses: HashMap<(u32, u32), f64>,
+    pub accesses: FxHashMap<(u32, u32), f64>,
     /// Origin ranks of the exposure epoch, by window.
-    pub exposure_groups: HashMap<u32, Vec<u32>>,
+    pub exposure_groups: FxHashMap<u32, Vec<u32>>,
     /// Target ranks of the access epoch, by window.
-    pub access_groups: HashMap<u32, Vec<u32>>,
+    pub access_groups: FxHashMap<u32, Vec<u32>>,
     /// Messages that a synchronisation call waits for.
     pub sync_messages: Vec<MessageId>,
 }

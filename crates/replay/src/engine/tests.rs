@@ -415,7 +415,7 @@ fn an_exclusive_lock_is_had_by_one_after_the_other_in_the_order_of_asking() {
 #[test]
 fn computation_before_a_call_site_can_take_another_time() {
     let changes = |duration| ReplayChanges {
-        segments: vec![SegmentChange { from: None, to: Some([1].into()), duration }],
+        segments: vec![SegmentChange { from: None, to: Some([1].into_iter().collect()), duration }],
         ..ReplayChanges::default()
     };
     let program = || vec![vec![(10_000, ReplayAction::Poll), (10_000, ReplayAction::Poll), (10_000, ReplayAction::Poll)]];

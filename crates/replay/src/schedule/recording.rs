@@ -3,8 +3,9 @@
 //! The match of a nonblocking wildcard receive is only known at its completion, but needed when it is posted. A second reader looks ahead
 //! and tracks the requests.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use sintonia_mpi::{BlockingMode, FunctionRole};
 use sintonia_recording::call_table::{CallDescriptor, RequestId};
 use sintonia_recording::comm_event::{CommEvent, RequestTracker};
@@ -333,7 +334,7 @@ struct WildcardLookahead<'a> {
     tracker: RequestTracker,
     location: LocationId,
     /// Requests with unknown match.
-    open: HashSet<RequestId>,
+    open: FxHashSet<RequestId>,
     outcomes: WildcardMatches,
 }
 
@@ -341,7 +342,7 @@ struct WildcardLookahead<'a> {
 #[derive(Default)]
 struct WildcardMatches {
     /// Receives without known match, by posting index.
-    pending: HashMap<RequestId, u64>,
+    pending: FxHashMap<RequestId, u64>,
     known: VecDeque<Option<WildcardMatch>>,
     /// Number of matches returned.
     base: u64,
@@ -366,7 +367,7 @@ impl<'a> WildcardLookahead<'a> {
     fn new(recording: &'a Recording, location: LocationId) -> Result<WildcardLookahead<'a>, Error> {
         let tracker = RequestTracker::for_world(recording.world(location.rank));
         let calls = recording.calls(location.rank)?;
-        Ok(WildcardLookahead { calls, tracker, location, open: HashSet::new(), outcomes: WildcardMatches::default() })
+        Ok(WildcardLookahead { calls, tracker, location, open: FxHashSet::default(), outcomes: WildcardMatches::default() })
     }
 
     fn next_match(&mut self) -> WildcardMatch {

@@ -124,7 +124,7 @@ fn a_send_that_waited_for_its_receive_waits_again() {
         (run(&made, &changes).unwrap().ranks[0].replayed_s * 1e9).round()
     };
     assert_eq!(end(ReplayChanges::default()), 100.0, "nothing says that it waits");
-    let waited = manners(|manners| manners.waiting_sends = Arc::new([(LocationId { rank: 0, thread: 0 }, vec![1])].into()));
+    let waited = manners(|manners| manners.waiting_sends = Arc::new([(LocationId { rank: 0, thread: 0 }, vec![1])].into_iter().collect()));
     assert_eq!(end(waited), 1050.0, "it leaves 50 ns after the receive has begun");
 }
 
