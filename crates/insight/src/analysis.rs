@@ -38,7 +38,7 @@ impl RunAnalysis {
             progress("reporting", 2 * ranks);
             return Ok(RunAnalysis { findings, candidates: AdviceCandidates::default(), cores });
         }
-        what_if::mark_waiting_sends(&mut history, &waits, comm);
+        what_if::mark_waiting_sends(&mut history, &waits);
         let findings = |comm: &dyn ProcessGroup| RunFindings::from_history(recording, &history, &waits, &cores, comm, progress);
         let (findings, own_times) = comm.join(findings, |comm| {
             report_activity(progress, "measuring calls without their waits", ranks, || what_if::own_times(&history, comm))

@@ -350,7 +350,7 @@ fn collective_completion<'a>(history: &'a History, location: &'a Location, colle
         instance,
         blocking: collective.row == collective.completion,
         is_root,
-        dependency: collective.dependency,
+        dependency: location.dependency(collective),
     }
 }
 

@@ -60,16 +60,12 @@ impl CallId {
 pub struct ReceivedMessage {
     /// The call that completed the receive.
     pub row: u32,
-    /// The call that posted it.
-    pub posted: CallId,
     /// The sending call; [`CallId::NONE`] if it was not recorded.
     pub sender: CallId,
     /// Index among the messages sent by that thread.
     pub sender_index: u32,
     /// Whether the message was received, not only probed.
     pub consumed: bool,
-    /// Whether it was a synchronous send.
-    pub synchronous: bool,
     /// Whether it was a partitioned send; the sending call is then the last `MPI_Pready`.
     pub partitioned: bool,
     /// When the sending call was entered.
@@ -87,10 +83,22 @@ pub struct SentMessage {
     pub synchronous: bool,
     /// The receiving call; [`CallId::NONE`] if it was not recorded.
     pub receiver: CallId,
-    /// The call that posted the receive.
-    pub posted: CallId,
+    /// Row of the call of the same rank that posted the receive.
+    pub posted_row: u32,
+    /// The thread of that call.
+    pub posted_thread: u16,
     /// When that call was entered.
     pub posted_enter: i64,
+}
+
+impl SentMessage {
+    /// The call that posted the receive; [`CallId::NONE`] if the receive was not recorded.
+    pub fn posted(&self) -> CallId {
+        match self.receiver {
+            CallId::NONE => CallId::NONE,
+            receiver => CallId { rank: receiver.rank, thread: self.posted_thread.into(), row: self.posted_row },
+        }
+    }
 }
 
 /// A call's participation in a collective.
@@ -102,8 +110,8 @@ pub struct CollectiveCall {
     pub completion: u32,
     /// Index in [`History::collectives`].
     pub instance: u32,
-    /// For a scan: the lower ranks. For a neighbourhood collective: the sources.
-    pub dependency: Option<SubsetDependency>,
+    /// Index in the location's table of dependencies; [`NO_ROW`] if it has none. Few collectives have one, so it is not stored here.
+    dependency: u32,
 }
 
 /// The subset of members that a member depends on: lower ranks or neighbours.
@@ -136,6 +144,8 @@ pub struct Location {
     pub locks: Vec<LockEpoch>,
     /// The calls that ended epochs, with the calls of other ranks they depended on.
     epoch_ends: Vec<(u32, CallId)>,
+    /// What its scans and neighbourhood collectives depended on.
+    dependencies: Vec<SubsetDependency>,
 }
 
 impl Location {
@@ -159,6 +169,24 @@ impl Location {
     pub fn epoch_partners(&self, row: u32) -> impl Iterator<Item = CallId> {
         let first = self.epoch_ends.partition_point(|(end, _)| *end < row);
         self.epoch_ends[first..].iter().take_while(move |(end, _)| *end == row).map(|(_, at)| *at)
+    }
+
+    /// What a call depends on in a collective of which it needs only some members. For a scan: the lower ranks. For a neighbourhood
+    /// collective: the sources.
+    pub fn dependency(&self, collective: &CollectiveCall) -> Option<SubsetDependency> {
+        self.dependencies.get(collective.dependency as usize).copied()
+    }
+
+    fn set_dependency(&mut self, collective: usize, dependency: SubsetDependency) {
+        self.collectives[collective].dependency = self.dependencies.len() as u32;
+        self.dependencies.push(dependency);
+    }
+
+    /// Releases memory that was reserved for further entries.
+    fn shrink_to_fit(&mut self) {
+        self.received.shrink_to_fit();
+        self.sent.shrink_to_fit();
+        self.collectives.shrink_to_fit();
     }
 
     /// The role of a call.
@@ -251,7 +279,7 @@ impl History {
             locations.extend(scan.locations);
             ranges.push(first..locations.len() as u32);
             envelopes.push(scan.envelopes);
-            receives.push(scan.receives);
+            receives.push((scan.receives, scan.probed));
             joins.push(scan.joins);
             epochs.push(scan.epochs);
         }

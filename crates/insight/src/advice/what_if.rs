@@ -10,7 +10,7 @@ use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use sintonia_mpi::{BlockingMode, FunctionRole};
-use sintonia_program::history::{CallId, CausalVisitor, History, Location, causal_walk};
+use sintonia_program::history::{CallId, CausalVisitor, History, Location, SentMessage, causal_walk};
 use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
 use sintonia_recording::call_table::CallDescriptor;
@@ -224,41 +224,13 @@ impl CausalVisitor for OwnTimeVisitor<'_> {
 }
 
 /// Marks sends that waited for their receives as synchronous, so that they wait again in a replay.
-pub fn mark_waiting_sends(history: &mut History, waits: &[Vec<WaitInstance>], comm: &dyn ProcessGroup) {
-    let mut waiting_sends: Vec<WaitingSend> = Vec::new();
-    for (location, waits) in history.locations.iter_mut().zip(waits) {
+pub fn mark_waiting_sends(history: &mut History, waits: &[Vec<WaitInstance>]) {
+    history.locations.par_iter_mut().zip(waits).for_each(|(location, waits)| {
         let late = waits.iter().filter(|wait| wait.pattern.kind == "late_receiver" && wait.ns >= MIN_WAIT_NS);
         let late: Vec<u32> = late.map(|wait| wait.row).collect();
-        let thread = u32::from(location.calls.thread);
-        for (index, sent) in location.sent.iter_mut().enumerate() {
-            if sent.receiver != CallId::NONE && late.binary_search(&sent.completion).is_ok() {
-                sent.synchronous = true;
-                let sender = CallId { rank: location.rank, thread, row: sent.row };
-                waiting_sends.push(WaitingSend { receiver: sent.receiver, sender, index: index as u32 });
-            }
-        }
-    }
-    for waiting_sends in comm
-        .all_to_all(history.distribution.group_by_owner(waiting_sends, |waiting_sends| waiting_sends.receiver.rank))
-        .into_iter()
-        .flatten()
-    {
-        let Some(location) = history.location_index(waiting_sends.receiver) else { continue };
-        let received = &mut history.locations[location].received;
-        let first = received.partition_point(|received| received.row < waiting_sends.receiver.row);
-        let own = received[first..].iter_mut().take_while(|received| received.row == waiting_sends.receiver.row);
-        own.filter(|received| (received.sender, received.sender_index) == (waiting_sends.sender, waiting_sends.index))
-            .for_each(|received| received.synchronous = true);
-    }
-}
-
-/// A send that waited, reported to the owner of its receiver.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-struct WaitingSend {
-    receiver: CallId,
-    sender: CallId,
-    index: u32,
+        let waited = |sent: &SentMessage| sent.receiver != CallId::NONE && late.binary_search(&sent.completion).is_ok();
+        location.sent.iter_mut().filter(|sent| waited(sent)).for_each(|sent| sent.synchronous = true);
+    });
 }
 
 /// Whether a call transfers a small message directly after a similar one of the same pair: both could be merged.

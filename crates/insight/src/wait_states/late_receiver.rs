@@ -17,5 +17,5 @@ fn find(send: &SendCompletion) -> Option<DetectedWait> {
     if send.receives_late || send.call.leave() <= begun {
         return None;
     }
-    DetectedWait::new(begun - send.call.enter(), send.sent.posted)
+    DetectedWait::new(begun - send.call.enter(), send.sent.posted())
 }

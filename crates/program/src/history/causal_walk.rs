@@ -74,7 +74,7 @@ pub(crate) fn call_dependency(location: &Location, collective: &CollectiveCall, 
     let came = match dependency {
         MemberDependency::All => Some(instance_id.last.1),
         MemberDependency::Root => Some(instance_id.root.1),
-        MemberDependency::Subset => collective.dependency.map(|before| before.last.1),
+        MemberDependency::Subset => location.dependency(collective).map(|before| before.last.1),
         MemberDependency::None => None,
     };
     let left = location.calls.leave.get(collective.completion as usize);
@@ -215,11 +215,10 @@ struct CausalWalker<'a> {
 impl<'a> CausalWalker<'a> {
     fn new(history: &'a History, comm: &dyn ProcessGroup) -> CausalWalker<'a> {
         let mut progress: Vec<LocationProgress> = history.locations.iter().map(LocationProgress::new).collect();
-        let synchronous =
-            history.locations.iter().flat_map(|location| &location.received).filter(|received| received.synchronous && received.consumed);
-        for received in synchronous {
-            if let Some(location) = history.location_index(received.posted) {
-                progress[location].awaited.push((received.posted.row, received.sender));
+        let posts = history.locations.iter().flat_map(awaited_posts);
+        for post in comm.all_to_all(history.distribution.group_by_owner(posts, |post| post.posted.rank)).into_iter().flatten() {
+            if let Some(location) = history.location_index(post.posted) {
+                progress[location].awaited.push((post.posted.row, post.sender));
             }
         }
         progress.iter_mut().for_each(|location| location.awaited.sort_unstable());
@@ -351,7 +350,7 @@ impl<'a> CausalWalker<'a> {
         for (_, completion) in progress.completions[progress.next_completion..].iter().take_while(|(done, _)| *done == row) {
             let value = match completion {
                 PendingCompletion::Collective(index) => self.collective_time(own, *index)?,
-                PendingCompletion::Send(index) => Some(self.enter_time(own.sent[*index as usize].posted)?),
+                PendingCompletion::Send(index) => Some(self.enter_time(own.sent[*index as usize].posted())?),
                 PendingCompletion::Access(index) => Some(self.enter_time(own.accesses[*index as usize].post)?),
                 PendingCompletion::Exposure(index) => Some(self.enter_time(own.exposures[*index as usize].complete)?),
             };
@@ -509,6 +508,20 @@ impl LocationProgress {
     }
 }
 
+/// A call that posts the receive of a synchronous send, and the send, which depends on its entry.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct AwaitedPost {
+    posted: CallId,
+    sender: CallId,
+}
+
+/// The posts on which the synchronous sends of a location depend.
+fn awaited_posts(location: &Location) -> impl Iterator<Item = AwaitedPost> {
+    let synchronous = location.sent.iter().filter(|sent| sent.synchronous && sent.receiver != CallId::NONE);
+    synchronous.map(|sent| AwaitedPost { posted: sent.posted(), sender: location.call_id(sent.row) })
+}
+
 /// Whether an access epoch ended after the matching post: a library may buffer the data and let the origin continue earlier.
 fn needs_post(location: &Location, access: &AccessEpoch) -> bool {
     access.post != CallId::NONE && access.complete != NO_ROW && location.calls.leave[access.complete as usize] >= access.post_enter
@@ -523,13 +536,13 @@ fn awaited(location: &Location) -> Vec<(u32, CallId)> {
 
 /// The communicator rank of a member, where it matters.
 fn comm_rank(history: &History, location: &Location, collective: &CollectiveCall) -> u32 {
-    let before = || collective.dependency.map_or(0, |before| before.members);
+    let before = || location.dependency(collective).map_or(0, |before| before.members);
     topology(history, collective).map_or_else(before, |neighbourhood| neighbourhood.comm_rank(location.rank))
 }
 
 /// The communicator ranks a member depends on.
 fn needed_comm_ranks<'a>(history: &'a History, location: &Location, collective: &CollectiveCall) -> Box<dyn Iterator<Item = u32> + 'a> {
-    let Some(before) = collective.dependency else { return Box::new(std::iter::empty()) };
+    let Some(before) = location.dependency(collective) else { return Box::new(std::iter::empty()) };
     let Some(neighbourhood) = topology(history, collective) else { return Box::new(0..before.members) };
     let sources = neighbourhood.sources(location.rank);
     if sources.len() == before.members as usize {

@@ -36,9 +36,15 @@ pub struct CollectiveInstance {
 
 impl CollectiveInstance {
     fn merge(&mut self, other: &CollectiveInstance) {
-        let mut part = PartialInstance::new(self, 0);
-        part.merge(&PartialInstance::new(other, 0));
-        self.apply(&part);
+        self.members += other.members;
+        if other.op != self.op && other.op.to_word() < self.op.to_word() {
+            self.op = other.op;
+        }
+        if is_later(other.last, self.last) {
+            self.last = other.last;
+        }
+        self.first_leave = self.first_leave.min(other.first_leave);
+        self.root = first_root(self.root, other.root);
     }
 
     fn apply(&mut self, part: &PartialInstance) {
@@ -102,7 +108,7 @@ pub(super) fn match_collectives(
         let own = ranges[rank].start as usize..ranges[rank].end as usize;
         if let Some(location) = locations[own].iter_mut().find(|location| u32::from(location.calls.thread) == needs.call.thread) {
             let last = (needs.last, needs.last_enter);
-            location.collectives[needs.index as usize].dependency = Some(SubsetDependency { members: needs.members, last });
+            location.set_dependency(needs.index as usize, SubsetDependency { members: needs.members, last });
         }
     }
     instances
@@ -214,15 +220,22 @@ impl PartialInstance {
     fn merge(&mut self, other: &PartialInstance) {
         self.members += other.members;
         self.op = self.op.min(other.op);
-        if (other.last_enter, other.last) > (self.last_enter, self.last) {
-            (self.last_enter, self.last) = (other.last_enter, other.last);
+        if is_later((other.last, other.last_enter), (self.last, self.last_enter)) {
+            (self.last, self.last_enter) = (other.last, other.last_enter);
         }
         self.first_leave = self.first_leave.min(other.first_leave);
-        // If several members claim to be the root, the first one wins; NONE sorts last.
-        if (other.root, other.root_enter) < (self.root, self.root_enter) {
-            (self.root, self.root_enter) = (other.root, other.root_enter);
-        }
+        (self.root, self.root_enter) = first_root((self.root, self.root_enter), (other.root, other.root_enter));
     }
+}
+
+/// Whether a call was entered after another; of two entered at the same time, the one with the larger id.
+fn is_later((call, enter): (CallId, i64), (other, other_enter): (CallId, i64)) -> bool {
+    (enter, call) > (other_enter, other)
+}
+
+/// If several members claim to be the root, the first one wins; NONE sorts last.
+fn first_root(one: (CallId, i64), other: (CallId, i64)) -> (CallId, i64) {
+    one.min(other)
 }
 
 /// Merges the partial views of all processes.

@@ -7,7 +7,7 @@
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::rank_scan::{ReceiveEnvelope, SendEnvelope};
+use super::rank_scan::{ProbedMessages, ReceiveEnvelope, SendEnvelope};
 use super::{CallId, History, Location, UnmatchedMessages};
 use crate::process_group::ProcessGroup;
 
@@ -18,7 +18,9 @@ struct ReceiveReply {
     sender: CallId,
     index: u32,
     receiver: CallId,
-    posted: CallId,
+    posted_row: u32,
+    posted_thread: u32,
+    padding: u32,
     posted_enter: i64,
 }
 
@@ -27,7 +29,7 @@ pub(super) fn match_messages(
     history: &mut History,
     comm: &dyn ProcessGroup,
     envelopes: Vec<Vec<SendEnvelope>>,
-    receives: Vec<Vec<ReceiveEnvelope>>,
+    receives: Vec<(Vec<ReceiveEnvelope>, ProbedMessages)>,
 ) {
     let arrived = distribute(history, comm, envelopes);
     let first = history.distribution.own_ranks().start;
@@ -36,20 +38,26 @@ pub(super) fn match_messages(
         .into_par_iter()
         .zip(receives)
         .enumerate()
-        .map(|(index, (locations, receives))| match_receives(first + index as u32, locations, &arrived, &receives))
+        .map(|(index, (locations, (receives, probed)))| match_receives(first + index as u32, locations, &arrived, &receives, &probed))
         .collect();
-    let mut replies = Vec::new();
+    drop(arrived);
+    let mut replies = Vec::with_capacity(opened.len());
     for matched in opened {
-        replies.extend(matched.replies);
+        replies.push(matched.replies);
         history.unmatched.sends += matched.unmatched.sends;
         history.unmatched.receives += matched.unmatched.receives;
         history.unordered += matched.unordered;
     }
-    let buffers = history.distribution.group_by_owner(replies, |reply| reply.sender.rank);
-    for reply in comm.all_to_all(buffers).into_iter().flatten() {
+    // A single process has all senders and needs no copy of the replies.
+    if comm.size() > 1 {
+        let buffers = history.distribution.group_by_owner(replies.into_iter().flatten(), |reply| reply.sender.rank);
+        replies = comm.all_to_all(buffers);
+    }
+    for reply in replies.into_iter().flatten() {
         if let Some(location) = history.location_index(reply.sender) {
             let sent = &mut history.locations[location].sent[reply.index as usize];
-            (sent.receiver, sent.posted, sent.posted_enter) = (reply.receiver, reply.posted, reply.posted_enter);
+            (sent.receiver, sent.posted_enter) = (reply.receiver, reply.posted_enter);
+            (sent.posted_row, sent.posted_thread) = (reply.posted_row, reply.posted_thread as u16);
         }
     }
 }
@@ -129,7 +137,13 @@ struct MatchedReceives {
 }
 
 /// Matches the receives of one process.
-fn match_receives(rank: u32, locations: &mut [Location], batches: &[Vec<SendEnvelope>], receives: &[ReceiveEnvelope]) -> MatchedReceives {
+fn match_receives(
+    rank: u32,
+    locations: &mut [Location],
+    batches: &[Vec<SendEnvelope>],
+    receives: &[ReceiveEnvelope],
+    probed: &ProbedMessages,
+) -> MatchedReceives {
     let mut queues = MessageQueues::new(rank, batches);
     let mut matched = MatchedReceives { replies: Vec::with_capacity(receives.len()), ..MatchedReceives::default() };
     for receive in receives {
@@ -138,21 +152,22 @@ fn match_receives(rank: u32, locations: &mut [Location], batches: &[Vec<SendEnve
             continue;
         };
         matched.unordered += u64::from(receive.unordered || envelope.flags & SendEnvelope::UNORDERED != 0);
-        for (location, index) in receive.probe.into_iter().chain([(receive.location, receive.index)]) {
+        let end = (receive.location, receive.index);
+        for (location, index) in probed.get(&end).copied().into_iter().chain([end]) {
             let received = &mut locations[location as usize].received[index as usize];
             (received.sender, received.sender_index, received.send_enter) = (envelope.sender, envelope.index, envelope.enter);
-            received.synchronous = envelope.flags & SendEnvelope::SYNCHRONOUS != 0;
             received.partitioned = envelope.flags & SendEnvelope::PARTITIONED != 0;
         }
         let (location, posted) = (&locations[receive.location as usize], &locations[receive.posted.0 as usize]);
         let receiver = location.call_id(location.received[receive.index as usize].row);
-        let posted_enter = posted.calls.enter[receive.posted.1 as usize];
         matched.replies.push(ReceiveReply {
             sender: envelope.sender,
             index: envelope.index,
             receiver,
-            posted: posted.call_id(receive.posted.1),
-            posted_enter,
+            posted_row: receive.posted.1,
+            posted_thread: posted.calls.thread.into(),
+            padding: 0,
+            posted_enter: posted.calls.enter[receive.posted.1 as usize],
         });
     }
     matched.unmatched.sends = (queues.envelopes.len() - matched.replies.len()) as u64;

@@ -20,6 +20,8 @@ pub(super) struct RankScan {
     pub envelopes: Vec<SendEnvelope>,
     /// Received messages, in the order in which the receives were posted.
     pub receives: Vec<ReceiveEnvelope>,
+    /// Earlier probes of received messages.
+    pub probed: ProbedMessages,
     /// Collectives it participated in, by group and in order.
     pub joins: FxHashMap<CollectiveGroup, Vec<CollectiveJoin>>,
     /// Its epochs of one-sided communication.
@@ -37,20 +39,21 @@ pub(super) struct SendEnvelope {
     pub receiver: u32,
     pub communicator: u32,
     pub tag: i32,
-    /// [`SendEnvelope::SYNCHRONOUS`], [`SendEnvelope::PARTITIONED`] and [`SendEnvelope::UNORDERED`].
+    /// [`SendEnvelope::PARTITIONED`] and [`SendEnvelope::UNORDERED`].
     pub flags: u32,
     /// When the sending call was entered.
     pub enter: i64,
 }
 
 impl SendEnvelope {
-    /// A synchronous send.
-    pub(super) const SYNCHRONOUS: u32 = 1;
     /// A partitioned send.
-    pub(super) const PARTITIONED: u32 = 2;
+    pub(super) const PARTITIONED: u32 = 1;
     /// Another thread of the process sent with the same envelope at the same time.
-    pub(super) const UNORDERED: u32 = 4;
+    pub(super) const UNORDERED: u32 = 2;
 }
+
+/// Received messages that were probed before, and their probes: location, and index among its received messages.
+pub(super) type ProbedMessages = FxHashMap<(u32, u32), (u32, u32)>;
 
 /// The envelope of a received message.
 #[derive(Clone, Copy, Debug)]
@@ -65,8 +68,6 @@ pub(super) struct ReceiveEnvelope {
     /// The location that completed it, and the index among its received messages.
     pub location: u32,
     pub index: u32,
-    /// An earlier probe of the message, in the same form.
-    pub probe: Option<(u32, u32)>,
     /// Whether another thread of the process posted a receive for the same envelope at the same time.
     pub unordered: bool,
 }
@@ -139,8 +140,11 @@ pub(super) fn scan_rank(recording: &Recording, process: OrderedCalls) -> RankSca
     if scanner.locations.len() > 1 {
         scanner.mark_unordered();
     }
-    let RankScanner { locations, envelopes, receives, joins, epochs, .. } = scanner;
-    RankScan { locations, envelopes, receives, joins, epochs }
+    scanner.locations.iter_mut().for_each(Location::shrink_to_fit);
+    let RankScanner { locations, mut envelopes, mut receives, probed, joins, epochs, .. } = scanner;
+    envelopes.shrink_to_fit();
+    receives.shrink_to_fit();
+    RankScan { locations, envelopes, receives, probed, joins, epochs }
 }
 
 /// Locations and rows in order of completion; empty for a single thread, whose calls are sorted. A call that completes a request of another
@@ -233,6 +237,7 @@ struct RankScanner {
     locations: Vec<Location>,
     envelopes: Vec<SendEnvelope>,
     receives: Vec<ReceiveEnvelope>,
+    probed: ProbedMessages,
     joins: FxHashMap<CollectiveGroup, Vec<CollectiveJoin>>,
     epochs: RankEpochs,
     /// Open requests.
@@ -273,7 +278,7 @@ impl RankScanner {
                 let collective = &mut self.locations[location as usize].collectives;
                 let index = collective.len() as u32;
                 let done = if request.is_none() { row } else { NO_ROW };
-                collective.push(CollectiveCall { row, completion: done, instance: NO_ROW, dependency: None });
+                collective.push(CollectiveCall { row, completion: done, instance: NO_ROW, dependency: NO_ROW });
                 self.joins.entry(instance.group).or_default().push(CollectiveJoin { location, index, op, root });
                 if let Some(request) = request {
                     self.open.insert(request, OpenRequest { location, index, envelope: usize::MAX });
@@ -294,31 +299,30 @@ impl RankScanner {
         let sent = &mut self.locations[location as usize].sent;
         let index = sent.len() as u32;
         let done = if request.is_none() { row } else { NO_ROW };
-        sent.push(SentMessage { row, completion: done, synchronous, receiver: CallId::NONE, posted: CallId::NONE, posted_enter: 0 });
+        sent.push(SentMessage {
+            row,
+            completion: done,
+            synchronous,
+            receiver: CallId::NONE,
+            posted_row: NO_ROW,
+            posted_thread: 0,
+            posted_enter: 0,
+        });
         if let Some(request) = request {
             self.open.insert(request, OpenRequest { location, index, envelope: self.envelopes.len() });
         }
         let thread = self.locations[location as usize].calls.thread.into();
         let (communicator, tag) = (message.communicator, message.tag);
         let sender = CallId { rank: self.rank, thread, row };
-        self.envelopes.push(SendEnvelope {
-            sender,
-            index,
-            receiver,
-            communicator,
-            tag,
-            flags: if synchronous { SendEnvelope::SYNCHRONOUS } else { 0 },
-            enter,
-        });
+        self.envelopes.push(SendEnvelope { sender, index, receiver, communicator, tag, flags: 0, enter });
     }
 
     /// Records a received message; one taken by a matched probe was matched at that time.
     fn receive(&mut self, location: u32, row: u32, message: PointToPointMessage, since: u64, matched: bool) {
         let Ok(source) = u32::try_from(message.peer) else { return };
         let posted = self.locate(since);
-        let posted_at = CallId { rank: self.rank, thread: self.locations[posted.0 as usize].calls.thread.into(), row: posted.1 };
         let index = self.locations[location as usize].received.len() as u32;
-        self.locations[location as usize].received.push(unmatched_receive(row, posted_at, true));
+        self.locations[location as usize].received.push(unmatched_receive(row, true));
         let (communicator, tag) = (message.communicator, message.tag);
         let key = (message.peer, communicator, tag);
         let taken = if matched { self.matched.get_mut(&key).and_then(VecDeque::pop_front) } else { None };
@@ -326,8 +330,11 @@ impl RankScanner {
             Some((since, probe)) => (since, Some(probe)),
             None => (since, self.probes.remove(&key)),
         };
+        if let Some(probe) = probe {
+            self.probed.insert((location, index), probe);
+        }
         let unordered = false;
-        self.receives.push(ReceiveEnvelope { source, communicator, tag, match_order: since, posted, location, index, probe, unordered });
+        self.receives.push(ReceiveEnvelope { source, communicator, tag, match_order: since, posted, location, index, unordered });
     }
 
     /// A partition is ready: the message leaves with the last one.
@@ -389,8 +396,7 @@ impl RankScanner {
         } else if *self.probes.entry(key).or_insert((location, index)) != (location, index) {
             return;
         }
-        let at = self.locations[location as usize].call_id(row);
-        self.locations[location as usize].received.push(unmatched_receive(row, at, false));
+        self.locations[location as usize].received.push(unmatched_receive(row, false));
     }
 }
 
@@ -399,15 +405,6 @@ fn is_matched_receive(call: &RecordedCall) -> bool {
     call.descriptor.function.role() == FunctionRole::MatchedReceive
 }
 
-fn unmatched_receive(row: u32, posted: CallId, taken: bool) -> ReceivedMessage {
-    ReceivedMessage {
-        row,
-        posted,
-        sender: CallId::NONE,
-        sender_index: NO_ROW,
-        consumed: taken,
-        synchronous: false,
-        partitioned: false,
-        send_enter: 0,
-    }
+fn unmatched_receive(row: u32, taken: bool) -> ReceivedMessage {
+    ReceivedMessage { row, sender: CallId::NONE, sender_index: NO_ROW, consumed: taken, partitioned: false, send_enter: 0 }
 }
