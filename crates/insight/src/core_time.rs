@@ -25,7 +25,8 @@ pub struct CoreFindings {
     pub measured: Option<CoreShortage>,
     /// How the time of each rank splits; empty if it is not known when threads had no core.
     pub splits: BTreeMap<u32, CoreSplit>,
-    /// For each wait of each location: the part of it in which the awaited thread had no core, in nanoseconds.
+    /// For each wait of each location: the part of it in which the awaited thread had no core, in nanoseconds. Empty for a location if it
+    /// is not known when threads had no core.
     pub(crate) machine_ns: Vec<Vec<i64>>,
 }
 
@@ -81,8 +82,10 @@ impl CoreFindings {
         let spans = gather_spans(history, comm);
         let span = |rank: &RecordedRank| spans.get(&rank.rank).copied().unwrap_or((rank.begin_ns, rank.end_ns));
         let off_cpu = OffCpuIntervals::read(recording)?;
-        let find =
-            |(location, waits): (&Location, &Vec<WaitInstance>)| waits.iter().map(|wait| off_cpu.machine_ns(location, wait)).collect();
+        let find = |(location, waits): (&Location, &Vec<WaitInstance>)| {
+            let known = if off_cpu.0.is_empty() { &[] } else { &waits[..] };
+            known.iter().map(|wait| off_cpu.machine_ns(location, wait)).collect()
+        };
         Ok(CoreFindings {
             measured: measure(recording, span)?,
             splits: if CoreShortage::has_intervals(&recording.header) {

@@ -8,6 +8,7 @@
 //! Waits are processed in reverse causal order: one is propagated once everything that can be attributed to it is known.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
@@ -53,8 +54,9 @@ enum SyncPoint {
     None,
     /// A message or RMA epoch; the row of the other rank's end.
     Message(u32),
-    /// A collective: its group and number, and when the last member entered.
-    Collective(CollectiveGroup, u64, i64),
+    /// A collective: its index in this process's history, and when the last member entered. Without an index, no rank of this process
+    /// joined it.
+    Collective(Option<u32>, i64),
 }
 
 /// Sent from a waiting rank to the late one.
@@ -72,30 +74,41 @@ struct DelayRequest {
 /// Nanoseconds by segment.
 type SegmentSums = FxHashMap<Segment, i64>;
 
-/// The waits of a location that are traced, last to first.
-struct LocationWaits {
+/// The waits of a location, traced last to first.
+struct LocationWaits<'a> {
     /// Its waits by row.
-    waits: Vec<TracedWait>,
-    /// Number of waits not yet propagated.
+    waits: &'a [WaitInstance],
+    /// The cost attributed to each of them.
+    charged_ns: Vec<i64>,
+    /// Number of waits up to the last one that is traced and not yet propagated.
     remaining: usize,
     /// Calls that made others wait, by row, with the number of outstanding requests.
     late_calls: Vec<(u32, u32)>,
+    /// Where the last request of this location began: the next one begins a little before.
+    cursor: CursorPosition,
+    /// Index in its joined rows of the last synchronisation point that was looked up.
+    joined: usize,
 }
 
-#[derive(Clone, Copy)]
-struct TracedWait {
-    row: u32,
-    ns: i64,
-    cause: CallId,
-    charged_ns: i64,
+/// Whether a wait is traced.
+fn is_traced(wait: &WaitInstance) -> bool {
+    wait.cause != CallId::NONE && wait.ns >= MIN_TRACED_NS
 }
 
-impl LocationWaits {
-    fn new(waits: &[WaitInstance]) -> LocationWaits {
-        let worth = waits.iter().filter(|wait| wait.cause != CallId::NONE && wait.ns >= MIN_TRACED_NS);
-        let waits: Vec<TracedWait> =
-            worth.map(|wait| TracedWait { row: wait.row, ns: wait.ns, cause: wait.cause, charged_ns: 0 }).collect();
-        LocationWaits { remaining: waits.len(), waits, late_calls: Vec::new() }
+impl<'a> LocationWaits<'a> {
+    fn new(location: &Location, waits: &'a [WaitInstance]) -> LocationWaits<'a> {
+        let cursor =
+            CursorPosition { received: location.received.len(), sent: location.sent.len(), collectives: location.collectives.len() };
+        let charged_ns = vec![0; waits.len()];
+        let mut location_waits =
+            LocationWaits { remaining: waits.len(), waits, charged_ns, late_calls: Vec::new(), cursor, joined: location.collectives.len() };
+        location_waits.skip_untraced();
+        location_waits
+    }
+
+    fn skip_untraced(&mut self) {
+        let traced = self.waits[..self.remaining].iter().rposition(is_traced);
+        self.remaining = traced.map_or(0, |last| last + 1);
     }
 
     /// Expects a request against each of these calls.
@@ -107,8 +120,9 @@ impl LocationWaits {
 
     /// A request against a call was processed.
     fn request_arrived(&mut self, row: u32) {
-        if let Ok(index) = self.late_calls.binary_search_by_key(&row, |(row, _)| *row) {
-            self.late_calls[index].1 = self.late_calls[index].1.saturating_sub(1);
+        let index = partition_point_near(&self.late_calls, self.late_calls.len(), |(late, _)| *late < row);
+        if let Some((_, claims)) = self.late_calls.get_mut(index).filter(|(late, _)| *late == row) {
+            *claims = claims.saturating_sub(1);
         }
         self.drop_settled();
     }
@@ -119,15 +133,53 @@ impl LocationWaits {
         }
     }
 
-    /// The last wait not yet propagated, if no further cost can be attributed to it.
-    fn next(&mut self) -> Option<TracedWait> {
-        let wait = *self.waits.get(self.remaining.checked_sub(1)?)?;
+    /// The last wait not yet propagated and the cost attributed to it, if no further cost can be attributed to it.
+    fn next(&mut self) -> Option<(WaitInstance, i64)> {
+        let index = self.remaining.checked_sub(1)?;
+        let wait = self.waits[index];
         if self.late_calls.last().is_some_and(|(row, _)| *row > wait.row) {
             return None;
         }
-        self.remaining -= 1;
-        Some(wait)
+        self.remaining = index;
+        self.skip_untraced();
+        Some((wait, self.charged_ns[index]))
     }
+
+    /// The waits in calls from one row to before another one. Both are usually near the waits that are traced at the time.
+    fn between(&self, first_row: u32, end_row: u32) -> Range<usize> {
+        let end = partition_point_near(self.waits, self.remaining, |wait| wait.row < end_row);
+        let first = partition_point_near(&self.waits[..end], end, |wait| wait.row < first_row);
+        first..end
+    }
+}
+
+/// The partition point of a slice, searched at growing distances from an index: quick if it is near.
+fn partition_point_near<T>(items: &[T], near: usize, is_before: impl Fn(&T) -> bool) -> usize {
+    let mut low = 0;
+    let mut high = items.len();
+    let mut distance = 1;
+    if items.get(near).is_some_and(&is_before) {
+        low = near + 1;
+        while let Some(item) = items.get(low + distance) {
+            if !is_before(item) {
+                high = low + distance;
+                break;
+            }
+            low += distance + 1;
+            distance *= 2;
+        }
+    } else {
+        high = near.min(high);
+        while let Some(index) = high.checked_sub(distance) {
+            if is_before(&items[index]) {
+                low = index + 1;
+                break;
+            }
+            high = index;
+            distance *= 2;
+        }
+    }
+    low + items[low..high].partition_point(is_before)
 }
 
 struct DelayTracer<'a> {
@@ -135,18 +187,21 @@ struct DelayTracer<'a> {
     members: FxHashMap<CollectiveGroup, Vec<u32>>,
     /// The collectives of each location and the rows in which it joined them, by collective.
     joined_rows: Vec<Vec<(u32, u32)>>,
-    locations: Vec<LocationWaits>,
+    locations: Vec<LocationWaits<'a>>,
     ready: Vec<usize>,
     costs: FxHashMap<(Segment, u32), DelayCost>,
     /// Computation of a late location, kept between requests to reuse its memory.
     computed: SegmentSums,
+    /// The same of a waiting location.
+    waiting_computed: SegmentSums,
     outgoing: Vec<Vec<u8>>,
 }
 
 impl<'a> DelayTracer<'a> {
-    fn new(recording: &Recording, history: &'a History, waits: &[Vec<WaitInstance>], comm: &dyn ProcessGroup) -> DelayTracer<'a> {
-        let mut locations: Vec<LocationWaits> = waits.iter().map(|waits| LocationWaits::new(waits)).collect();
-        let causes = locations.iter().flat_map(|waits_of_location| &waits_of_location.waits).map(|wait| wait.cause);
+    fn new(recording: &Recording, history: &'a History, waits: &'a [Vec<WaitInstance>], comm: &dyn ProcessGroup) -> DelayTracer<'a> {
+        let with_waits = history.locations.iter().zip(waits);
+        let mut locations: Vec<LocationWaits> = with_waits.map(|(location, waits)| LocationWaits::new(location, waits)).collect();
+        let causes = waits.iter().flatten().filter(|wait| is_traced(wait)).map(|wait| wait.cause);
         let mut late: Vec<Vec<u32>> = vec![Vec::new(); locations.len()];
         for cause in comm.all_to_all(history.distribution.group_by_owner(causes, |cause| cause.rank)).into_iter().flatten() {
             if let Some(location) = history.location_index(cause) {
@@ -164,6 +219,7 @@ impl<'a> DelayTracer<'a> {
             ready,
             costs: FxHashMap::default(),
             computed: SegmentSums::default(),
+            waiting_computed: SegmentSums::default(),
             outgoing,
         }
     }
@@ -171,21 +227,24 @@ impl<'a> DelayTracer<'a> {
     /// Propagates waits until every location needs a request from another process.
     fn trace(&mut self) {
         while let Some(location) = self.ready.pop() {
-            while let Some(wait) = self.locations[location].next() {
-                let request = self.delay_request(location, &wait);
+            while let Some((wait, charged_ns)) = self.locations[location].next() {
+                let request = self.delay_request(location, &wait, charged_ns);
                 match self.history.location_index(wait.cause) {
                     Some(late) => self.attribute(late, &request),
-                    None => request.write(&mut self.outgoing[self.history.distribution.owner(wait.cause.rank)]),
+                    None => request.write(self.history, &mut self.outgoing[self.history.distribution.owner(wait.cause.rank)]),
                 }
+                self.waiting_computed = request.computed;
             }
         }
     }
 
     /// The request of a waiting location to the one it waited for.
-    fn delay_request(&self, location: usize, wait: &TracedWait) -> DelayRequest {
-        let location = &self.history.locations[location];
-        let mut cursor = BackwardCursor::new(location, wait.row);
-        let mut computed = SegmentSums::default();
+    fn delay_request(&mut self, index: usize, wait: &WaitInstance, charged_ns: i64) -> DelayRequest {
+        let location = &self.history.locations[index];
+        let mut cursor = BackwardCursor::new(location, wait.row, self.locations[index].cursor);
+        self.locations[index].cursor = cursor.position;
+        let mut computed = std::mem::take(&mut self.waiting_computed);
+        computed.clear();
         let sync_point = loop {
             if let Some(segment) = segment::segment_before(location, cursor.row) {
                 *computed.entry(segment).or_default() += segment::segment_ns(location, cursor.row);
@@ -197,12 +256,12 @@ impl<'a> DelayTracer<'a> {
                 break sync_point;
             }
         };
-        DelayRequest { cause: wait.cause, wait_ns: wait.ns, charged_ns: wait.charged_ns, sync_point, computed }
+        DelayRequest { cause: wait.cause, wait_ns: wait.ns, charged_ns, sync_point, computed }
     }
 
     /// The synchronisation point at this call with the rank that was late, if any. A collective that the waiting rank has started but not
     /// completed has not synchronised them yet: it may be the one that the late rank was late for.
-    fn sync_point(&self, cursor: &BackwardCursor, wait: &TracedWait) -> Option<SyncPoint> {
+    fn sync_point(&self, cursor: &BackwardCursor, wait: &WaitInstance) -> Option<SyncPoint> {
         let cause = wait.cause;
         let same = |at: CallId| (at.rank, at.thread) == (cause.rank, cause.thread);
         let received = cursor.received().iter().rev().find(|received| same(received.sender)).map(|received| received.sender.row);
@@ -211,9 +270,9 @@ impl<'a> DelayTracer<'a> {
         let message = received.or_else(sent).or_else(epoch);
         let instance = || {
             let completed = cursor.collectives().iter().rev().filter(|collective| collective.completion < wait.row);
-            let instances = completed.map(|collective| &self.history.collectives[collective.instance as usize]);
-            let mut common = instances.filter(|instance| self.is_member(instance.group, cause.rank));
-            common.next().map(|instance| SyncPoint::Collective(instance.group, instance.number, instance.last.1))
+            let instances = completed.map(|collective| (collective.instance, &self.history.collectives[collective.instance as usize]));
+            let mut common = instances.filter(|(_, instance)| self.is_member(instance.group, cause.rank));
+            common.next().map(|(index, instance)| SyncPoint::Collective(Some(index), instance.last.1))
         };
         message.map(SyncPoint::Message).or_else(instance)
     }
@@ -233,12 +292,11 @@ impl<'a> DelayTracer<'a> {
                 *computed.entry(segment).or_default() += segment::segment_ns(location, row);
             }
         }
-        let waits = &self.locations[late].waits;
-        let last = waits.partition_point(|wait| wait.row < request.cause.row);
-        let first = waits[..last].partition_point(|wait| wait.row < first_row);
+        let between = self.locations[late].between(first_row, request.cause.row);
+        let waits: &'a [WaitInstance] = &self.locations[late].waits[between.clone()];
         let excess = |(segment, ns): (&Segment, &i64)| (*segment, ns - request.computed.get(segment).copied().unwrap_or(0));
         let excess = computed.iter().map(excess).filter(|(_, ns)| *ns > 0);
-        let waited: i64 = waits[first..last].iter().map(|wait| wait.ns).sum();
+        let waited: i64 = waits.iter().filter(|wait| is_traced(wait)).map(|wait| wait.ns).sum();
         // Ranks that compute equally long in different segments are both on time: only the difference of the totals counts.
         let longer = (computed.values().sum::<i64>() - request.computed.values().sum::<i64>()).max(0);
         let all_excess: i64 = excess.clone().map(|(_, ns)| ns).sum();
@@ -250,8 +308,9 @@ impl<'a> DelayTracer<'a> {
             cost.direct_ns += proportion(direct, own, whole);
             cost.indirect_ns += proportion(request.charged_ns, own, whole);
         }
-        for wait in &mut self.locations[late].waits[first..last] {
-            wait.charged_ns += proportion(direct, wait.ns, whole) + proportion(request.charged_ns, wait.ns, whole);
+        let charged_ns = &mut self.locations[late].charged_ns[between];
+        for (wait, charged_ns) in waits.iter().zip(charged_ns).filter(|(wait, _)| is_traced(wait)) {
+            *charged_ns += proportion(direct, wait.ns, whole) + proportion(request.charged_ns, wait.ns, whole);
         }
         self.locations[late].request_arrived(request.cause.row);
         self.ready.push(late);
@@ -259,18 +318,18 @@ impl<'a> DelayTracer<'a> {
 
     /// The row of the synchronisation point in this location of the late rank. If the location did not join the collective (another thread
     /// did, or nobody on this side of an intercommunicator), it is its last call before the last member entered.
-    fn sync_row(&self, index: usize, sync_point: SyncPoint) -> Option<u32> {
-        let (group, number, last_enter) = match sync_point {
+    fn sync_row(&mut self, index: usize, sync_point: SyncPoint) -> Option<u32> {
+        let (instance, last_enter) = match sync_point {
             SyncPoint::None => return None,
             SyncPoint::Message(row) => return Some(row),
-            SyncPoint::Collective(group, number, last_enter) => (group, number, last_enter),
+            SyncPoint::Collective(instance, last_enter) => (instance, last_enter),
         };
-        let instances = &self.history.collectives;
-        let instance = instances.binary_search_by_key(&(group, number), |instance| (instance.group, instance.number)).ok();
-        let rows = &self.joined_rows[index];
-        let joined = instance.and_then(|instance| rows.binary_search_by_key(&(instance as u32), |(instance, _)| *instance).ok());
         let last_before = || self.history.locations[index].calls.enter.partition_point(|enter| *enter <= last_enter).checked_sub(1);
-        joined.map(|at| rows[at].1).or_else(|| last_before().map(|row| row as u32))
+        let Some(instance) = instance else { return last_before().map(|row| row as u32) };
+        let (rows, joined) = (&self.joined_rows[index], &mut self.locations[index].joined);
+        *joined = partition_point_near(rows, *joined, |(other, _)| *other < instance);
+        let row = rows.get(*joined).filter(|(other, _)| *other == instance).map(|(_, row)| *row);
+        row.or_else(|| last_before().map(|row| row as u32))
     }
 
     /// Exchanges requests with the other processes; returns whether there were any.
@@ -282,7 +341,7 @@ impl<'a> DelayTracer<'a> {
         let told = buffers.iter().any(|buffer| !buffer.is_empty());
         for buffer in comm.all_to_all_bytes(buffers) {
             let mut words: &[i64] = &bytemuck::allocation::pod_collect_to_vec(&buffer);
-            while let Some(request) = DelayRequest::read(&mut words) {
+            while let Some(request) = DelayRequest::read(self.history, &mut words) {
                 if let Some(late) = self.history.location_index(request.cause) {
                     self.attribute(late, &request);
                 }
@@ -387,58 +446,67 @@ fn joined_rows(location: &Location) -> Vec<(u32, u32)> {
 struct BackwardCursor<'a> {
     location: &'a Location,
     row: usize,
+    position: CursorPosition,
+}
+
+/// Numbers of messages and collectives up to a call.
+#[derive(Clone, Copy)]
+struct CursorPosition {
     received: usize,
     sent: usize,
     collectives: usize,
 }
 
 impl<'a> BackwardCursor<'a> {
-    fn new(location: &'a Location, row: u32) -> BackwardCursor<'a> {
-        BackwardCursor {
-            location,
-            row: row as usize,
-            received: location.received.partition_point(|received| received.row < row),
-            sent: location.sent.partition_point(|sent| sent.row < row),
-            collectives: location.collectives.partition_point(|collective| collective.row < row),
-        }
+    /// A cursor before a call, which is searched near another position.
+    fn new(location: &'a Location, row: u32, near: CursorPosition) -> BackwardCursor<'a> {
+        let position = CursorPosition {
+            received: partition_point_near(&location.received, near.received, |received| received.row < row),
+            sent: partition_point_near(&location.sent, near.sent, |sent| sent.row < row),
+            collectives: partition_point_near(&location.collectives, near.collectives, |collective| collective.row < row),
+        };
+        BackwardCursor { location, row: row as usize, position }
     }
 
     /// Moves to the previous call; `false` if there is none.
     fn step_back(&mut self) -> bool {
         let Some(row) = self.row.checked_sub(1) else { return false };
-        self.received -= self.received().len();
-        self.sent -= self.sent().len();
-        self.collectives -= self.collectives().len();
+        self.position.received -= self.received().len();
+        self.position.sent -= self.sent().len();
+        self.position.collectives -= self.collectives().len();
         self.row = row;
         true
     }
 
     /// Messages received by the current call.
     fn received(&self) -> &'a [ReceivedMessage] {
-        let before = &self.location.received[..self.received];
+        let before = &self.location.received[..self.position.received];
         &before[before.len() - before.iter().rev().take_while(|received| received.row as usize == self.row).count()..]
     }
 
     /// Messages sent by the current call.
     fn sent(&self) -> &'a [SentMessage] {
-        let before = &self.location.sent[..self.sent];
+        let before = &self.location.sent[..self.position.sent];
         &before[before.len() - before.iter().rev().take_while(|sent| sent.row as usize == self.row).count()..]
     }
 
     /// Collectives joined by the current call.
     fn collectives(&self) -> &'a [CollectiveCall] {
-        let before = &self.location.collectives[..self.collectives];
+        let before = &self.location.collectives[..self.position.collectives];
         &before[before.len() - before.iter().rev().take_while(|collective| collective.row as usize == self.row).count()..]
     }
 }
 
 impl DelayRequest {
-    /// Serialises the request.
-    fn write(&self, buffer: &mut Vec<u8>) {
+    /// Serialises the request. A collective is named by its group and number, which are the same in all processes.
+    fn write(&self, history: &History, buffer: &mut Vec<u8>) {
         let (kind, [a, b, c], number, last_enter) = match self.sync_point {
-            SyncPoint::None => (0, [0; 3], 0, 0),
+            SyncPoint::None | SyncPoint::Collective(None, _) => (0, [0; 3], 0, 0),
             SyncPoint::Message(row) => (1, [row, 0, 0], 0, 0),
-            SyncPoint::Collective(group, number, last_enter) => (2, group.to_words(), number, last_enter),
+            SyncPoint::Collective(Some(instance), last_enter) => {
+                let instance = &history.collectives[instance as usize];
+                (2, instance.group.to_words(), instance.number, last_enter)
+            }
         };
         let CallId { rank, thread, row } = self.cause;
         let head = [rank, thread, row, kind, a, b, c, self.computed.len() as u32].map(i64::from);
@@ -449,12 +517,16 @@ impl DelayRequest {
     }
 
     /// Deserialises the next request.
-    fn read(words: &mut &[i64]) -> Option<DelayRequest> {
+    fn read(history: &History, words: &mut &[i64]) -> Option<DelayRequest> {
         let (head, rest) = words.split_at_checked(12)?;
         let small = |index: usize| head[index] as u32;
         let sync_point = match small(3) {
             1 => SyncPoint::Message(small(4)),
-            2 => SyncPoint::Collective(CollectiveGroup::from_words([small(4), small(5), small(6)])?, head[8] as u64, head[11]),
+            2 => {
+                let key = (CollectiveGroup::from_words([small(4), small(5), small(6)])?, head[8] as u64);
+                let found = history.collectives.binary_search_by_key(&key, |instance| (instance.group, instance.number));
+                SyncPoint::Collective(found.ok().map(|instance| instance as u32), head[11])
+            }
             _ => SyncPoint::None,
         };
         let (computed, rest) = rest.split_at_checked(3 * small(7) as usize)?;
@@ -483,4 +555,19 @@ struct DelayCostRow {
     segment: Segment,
     rank: u32,
     padding: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_near_any_index_finds_the_partition_point() {
+        for items in [&[][..], &[4], &[1, 2, 2, 5, 7, 7, 7, 9, 12, 13, 20, 21, 22, 40]] {
+            for (value, near) in (0..42).flat_map(|value| (0..items.len() + 2).map(move |near| (value, near))) {
+                let expected = items.partition_point(|item| *item < value);
+                assert_eq!(partition_point_near(items, near, |item| *item < value), expected, "{value} near {near}");
+            }
+        }
+    }
 }

@@ -219,7 +219,7 @@ fn sum_by_site(history: &History, waits: &[Vec<WaitInstance>], machine_ns: &[Vec
 fn wait_rows(location: &Location, waits: &[WaitInstance], machine_ns: &[i64]) -> Vec<WaitRow> {
     // Patterns are compared by name, which is slow: most are the same object. If one is two, its rows are added later.
     let mut sums: FxHashMap<(*const WaitPattern, u32, u32, u32), (&WaitPattern, WaitTotals)> = FxHashMap::default();
-    for (wait, machine_ns) in waits.iter().zip(machine_ns) {
+    for (wait, machine_ns) in waits.iter().zip(machine_ns.iter().chain(std::iter::repeat(&0))) {
         let descriptor = &location.calls.descriptors[location.calls.descriptor_ids[wait.row as usize] as usize];
         let cause = wait.cause.into_option().map_or(location.rank, |cause| cause.rank);
         let key = (std::ptr::from_ref(wait.pattern), descriptor.function.0.into(), descriptor.site, cause);
