@@ -35,6 +35,7 @@ use sintonia_replay::Error;
 use crate::SourceLocation;
 use crate::core_time::CoreFindings;
 use crate::findings::RunFindings;
+use crate::progress::ShareProgress;
 use crate::segment::Segment;
 use crate::wait_states::WaitInstance;
 use inputs::AdviceInputs;
@@ -178,15 +179,14 @@ impl AdviceCandidates {
         recording: &Recording,
         findings: &RunFindings,
         cores: &CoreFindings,
-        history: &History,
-        waits: &[Vec<WaitInstance>],
-        own_times: Vec<Vec<i64>>,
+        (history, waits, own_times): (&History, &[Vec<WaitInstance>], Vec<Vec<i64>>),
         comm: &dyn ProcessGroup,
+        progress: &ShareProgress,
     ) -> Result<AdviceCandidates, Error> {
         let (sites, hosts) = (SiteGroups::from_recording(recording), rule_context::host_by_rank(recording));
         let replay = WhatIfReplay::new(recording, history, waits, (&sites, &hosts), own_times, comm);
         let inputs = AdviceInputs::from_history(recording, history, &replay, sites.clone(), comm);
-        let found = evaluate_rules(&RuleContext::new(recording, findings, &inputs), &replay, comm)?;
+        let found = evaluate_rules(&RuleContext::new(recording, findings, &inputs), &replay, comm, progress)?;
         let (all, list) = (found.len(), hold_back(found, cores.explained_ns(inputs.run_ns), inputs.run_ns));
         Ok(AdviceCandidates { inputs, held_back: all - list.len(), list })
     }
@@ -199,7 +199,12 @@ fn hold_back(candidates: Vec<AdviceCandidate>, explained_ns: i64, run_ns: i64) -
 }
 
 /// Finds candidates for advice and estimates their savings.
-fn evaluate_rules(context: &RuleContext, replay: &WhatIfReplay, comm: &dyn ProcessGroup) -> Result<Vec<AdviceCandidate>, Error> {
+fn evaluate_rules(
+    context: &RuleContext,
+    replay: &WhatIfReplay,
+    comm: &dyn ProcessGroup,
+    progress: &ShareProgress,
+) -> Result<Vec<AdviceCandidate>, Error> {
     let run_ns = context.run_ns();
     let mut candidates: Vec<AdviceCandidate> = Vec::new();
     for (rule, find) in RULES.iter().map(|rule| rule.find).enumerate() {
@@ -209,7 +214,7 @@ fn evaluate_rules(context: &RuleContext, replay: &WhatIfReplay, comm: &dyn Proce
     candidates.sort_by_key(|candidate| Reverse(candidate.max_saving_ns));
     candidates.truncate(MAX_CANDIDATES);
     candidates.sort_by_key(|candidate| (candidate.rule, Reverse(candidate.max_saving_ns)));
-    let mut worthwhile = savings::accept_in_order(candidates, replay, run_ns / MIN_SAVING_SHARE, comm)?;
+    let mut worthwhile = savings::accept_in_order(candidates, replay, run_ns / MIN_SAVING_SHARE, comm, progress)?;
     worthwhile.sort_by_key(|candidate| (Reverse(candidate.saving_ns), candidate.rule));
     Ok(worthwhile)
 }

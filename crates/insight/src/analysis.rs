@@ -1,6 +1,5 @@
 //! The order of the analyses of a run: its history, the waits in it, what is found with them, and the advice that follows.
 
-use sintonia_program::graph::ProgramGraph;
 use sintonia_program::history::History;
 use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
@@ -9,7 +8,7 @@ use sintonia_replay::Error;
 use crate::advice::{AdviceCandidates, what_if};
 use crate::core_time::CoreFindings;
 use crate::findings::RunFindings;
-use crate::progress::{ProgressSink, report_activity};
+use crate::progress::{self, ProgressSink, ShareProgress, report_activity};
 use crate::wait_states;
 
 /// All results of the analysis of a run; every process of the group has all of them.
@@ -23,30 +22,28 @@ pub struct RunAnalysis {
 }
 
 impl RunAnalysis {
-    /// Number of passes over the ranks, which are the steps of the progress: the history, the program graph, and four along the history.
-    pub(crate) const PASSES: usize = 5 + ProgramGraph::PASSES;
-
     /// Reads the history of a recording and runs all analyses.
     pub fn from_recording(recording: &Recording, comm: &dyn ProcessGroup, progress: &ProgressSink) -> Result<RunAnalysis, Error> {
-        let mut history = History::read(recording, comm, &|| progress("matching messages and collectives", 1))?;
+        let mut history = History::read(recording, comm, &|| progress("matching messages and collectives", progress::MATCHING_STEPS))?;
         let ranks = recording.header.ranks.len();
         let waits = wait_states::find_waits(&history);
         let cores = CoreFindings::from_history(recording, &history, &waits, comm)?;
         // A single process never waits, and gets no advice.
         if recording.header.size <= 1 {
             let findings = RunFindings::from_history(recording, &history, &waits, &cores, comm, progress)?;
-            progress("reporting", 2 * ranks);
+            progress("reporting", (progress::OWN_TIME_STEPS + progress::WHAT_IF_STEPS) * ranks);
             return Ok(RunAnalysis { findings, candidates: AdviceCandidates::default(), cores });
         }
         what_if::mark_waiting_sends(&mut history, &waits);
         let findings = |comm: &dyn ProcessGroup| RunFindings::from_history(recording, &history, &waits, &cores, comm, progress);
         let (findings, own_times) = comm.join(findings, |comm| {
-            report_activity(progress, "measuring calls without their waits", ranks, || what_if::own_times(&history, comm))
+            let steps = progress::OWN_TIME_STEPS * ranks;
+            report_activity(progress, "measuring calls without their waits", steps, || what_if::own_times(&history, comm))
         });
         let findings = findings?;
-        let candidates = report_activity(progress, "replaying the run with changes", ranks, || {
-            AdviceCandidates::find(recording, &findings, &cores, &history, &waits, own_times, comm)
-        })?;
+        let replays = ShareProgress::begin(progress, "replaying the run with changes", progress::WHAT_IF_STEPS * ranks);
+        let candidates = AdviceCandidates::find(recording, &findings, &cores, (&history, &waits, own_times), comm, &replays)?;
+        replays.end();
         Ok(RunAnalysis { findings, candidates, cores })
     }
 }

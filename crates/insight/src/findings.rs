@@ -18,7 +18,7 @@ use crate::delay::{self, DelayCosts};
 use crate::gaps::RecordingGaps;
 use crate::ideal_network::IdealRun;
 use crate::phase_efficiency::{self, PhaseEfficiency};
-use crate::progress::{ProgressSink, report_activity};
+use crate::progress::{self, ProgressSink, report_activity};
 use crate::segment::{self, SegmentTimes};
 use crate::wait_states::{WAIT_PATTERNS, WaitInstance, WaitPattern};
 
@@ -94,7 +94,7 @@ impl RunFindings {
             (critical_path, site_waits, segment::segment_times(history, comm))
         };
         let delays = |comm: &dyn ProcessGroup| {
-            report_activity(progress, "tracing root causes", recording.header.ranks.len(), || {
+            report_activity(progress, "tracing root causes", progress::DELAY_STEPS * recording.header.ranks.len(), || {
                 delay::delay_costs(recording, history, waits, comm)
             })
         };
@@ -123,10 +123,12 @@ fn find_phases(
     progress: &ProgressSink,
 ) -> Result<(i64, Vec<PhaseEfficiency>), Error> {
     let graph = |comm: &dyn ProcessGroup| {
-        ProgramGraph::from_recording_in_group(recording, comm, &|| progress("finding the phases of the program", 1))
+        ProgramGraph::from_recording_in_group(recording, comm, &|| {
+            progress("finding the phases of the program", progress::GRAPH_PASS_STEPS)
+        })
     };
     let ideal = |_: &dyn ProcessGroup| {
-        report_activity(progress, "replaying on an ideal network", recording.header.ranks.len(), || {
+        report_activity(progress, "replaying on an ideal network", progress::IDEAL_STEPS * recording.header.ranks.len(), || {
             IdealRun::replay(recording, Some(history))
         })
     };

@@ -19,7 +19,7 @@ use crate::core_report::CoreReport;
 use crate::core_time::{CoreFindings, CoreSplit};
 use crate::gaps::RecordingGaps;
 use crate::phase_efficiency::PhaseEfficiency;
-use crate::progress::ProgressSink;
+use crate::progress::{self, ProgressSink};
 use crate::rank_times::{self, FocusOfAnalysis, RankTimes, RunTimes, elapsed_s};
 use crate::report_rows::{ClockRepair, CriticalPath, RootCause, WaitState};
 use crate::resources::RankUsage;
@@ -201,7 +201,8 @@ pub struct IncompleteRank {
 impl RunSummary {
     /// Number of steps of the progress for a recording read by one process.
     pub fn progress_steps(recording: &Recording) -> usize {
-        recording.header.ranks.len() * if recording.header.profile { 1 } else { 1 + RunAnalysis::PASSES }
+        let analysis = if recording.header.profile { 0 } else { progress::ANALYSIS_STEPS };
+        recording.header.ranks.len() * (progress::READING_STEPS + analysis)
     }
 
     /// Analyses a recording in a process group.
@@ -209,7 +210,7 @@ impl RunSummary {
         if recording.header.profile {
             return RunSummary::without_history(recording, comm, progress);
         }
-        let times = rank_times::read_rank_times(recording, comm, &|| progress(READING, 1))?;
+        let times = rank_times::read_rank_times(recording, comm, &|| progress(READING, progress::READING_STEPS))?;
         let analysis = RunAnalysis::from_recording(recording, comm, progress)?;
         let mut summary = RunSummary::new(recording, &analysis.findings.gaps, times);
         summary.add_analysis(recording, &analysis);
@@ -218,7 +219,7 @@ impl RunSummary {
 
     /// The summary without wait state analysis, which needs memory in proportion to the run.
     pub fn without_history(recording: &Recording, comm: &dyn ProcessGroup, progress: &ProgressSink) -> Result<RunSummary, Error> {
-        let times = rank_times::read_rank_times(recording, comm, &|| progress(READING, 1))?;
+        let times = rank_times::read_rank_times(recording, comm, &|| progress(READING, progress::READING_STEPS))?;
         let mut summary = RunSummary::new(recording, &RecordingGaps::from_recording(recording, comm), times);
         summary.add_cores(recording, &CoreFindings::without_history(recording)?);
         Ok(summary)

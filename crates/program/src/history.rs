@@ -232,23 +232,19 @@ pub struct History {
 }
 
 impl History {
-    /// Reads the ranks of this process; `progress` is called after each.
+    /// Reads the ranks of this process and matches their calls; `progress` is called for each rank.
     pub fn read(recording: &Recording, comm: &dyn ProcessGroup, progress: &(dyn Fn() + Sync)) -> Result<History, Error> {
         let distribution = RankDistribution::new(recording, comm);
         let ranks: Vec<u32> = distribution.own_ranks().collect();
-        let processes = ranks.par_iter().map(|rank| {
-            let process = OrderedCalls::new(*rank, recording.tables(*rank)?);
-            progress();
-            Ok(process)
-        });
+        let processes = ranks.par_iter().map(|rank| Ok(OrderedCalls::new(*rank, recording.tables(*rank)?)));
         let processes: Vec<OrderedCalls> = processes.collect::<Result<_, Error>>()?;
-        let mut history = History::from_processes(recording, comm, distribution, processes);
+        let mut history = History::from_processes(recording, comm, distribution, processes, progress);
         if history.clock_violations.violations > 0 {
             // Threads are corrected independently; the order of the calls of a rank must stay as recorded.
             let orders = history.call_orders();
             let repair = clock_correction::correct_clocks(&mut history, comm);
             let (distribution, processes) = history.into_processes(orders);
-            history = History::from_processes(recording, comm, distribution, processes);
+            history = History::from_processes(recording, comm, distribution, processes, &|| {});
             history.clock_violations = repair;
         }
         Ok(history)
@@ -261,7 +257,7 @@ impl History {
             (location.calls.enter, location.calls.leave) = times.into_iter().unzip();
         }
         let (distribution, processes) = self.into_processes(orders);
-        History::from_processes(recording, comm, distribution, processes)
+        History::from_processes(recording, comm, distribution, processes, &|| {})
     }
 
     fn from_processes(
@@ -269,8 +265,14 @@ impl History {
         comm: &dyn ProcessGroup,
         distribution: RankDistribution,
         processes: Vec<OrderedCalls>,
+        progress: &(dyn Fn() + Sync),
     ) -> History {
-        let scanned: Vec<rank_scan::RankScan> = processes.into_par_iter().map(|process| rank_scan::scan_rank(recording, process)).collect();
+        let scan = |process: OrderedCalls| {
+            let scanned = rank_scan::scan_rank(recording, process);
+            progress();
+            scanned
+        };
+        let scanned: Vec<rank_scan::RankScan> = processes.into_par_iter().map(scan).collect();
         let mut locations = Vec::new();
         let mut ranges = Vec::new();
         let (mut envelopes, mut receives, mut joins, mut epochs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

@@ -81,7 +81,8 @@ impl ProgressState {
     fn bar(&self) -> String {
         let done = self.done.load(Ordering::Relaxed).min(self.total);
         let full = WIDTH * done / self.total.max(1);
-        format!("{} [{}{}] {done} of {}", lock(&self.label), "#".repeat(full), "-".repeat(WIDTH - full), self.total)
+        let percent = 100 * done / self.total.max(1);
+        format!("{} [{}{}] {percent} %", lock(&self.label), "#".repeat(full), "-".repeat(WIDTH - full))
     }
 }
 
@@ -97,9 +98,9 @@ mod tests {
     fn the_bar_fills_up_and_says_what_is_done() {
         let progress = ProgressBar::new("reading", 4);
         progress.step();
-        assert_eq!(progress.state.bar(), format!("reading [{}{}] 1 of 4", "#".repeat(10), "-".repeat(30)));
+        assert_eq!(progress.state.bar(), format!("reading [{}{}] 25 %", "#".repeat(10), "-".repeat(30)));
         progress.advance("replaying", 3);
-        assert_eq!(progress.state.bar(), format!("replaying [{}] 4 of 4", "#".repeat(40)));
-        assert_eq!(ProgressBar::new("reading", 0).state.bar(), format!("reading [{}] 0 of 0", "-".repeat(40)));
+        assert_eq!(progress.state.bar(), format!("replaying [{}] 100 %", "#".repeat(40)));
+        assert_eq!(ProgressBar::new("reading", 0).state.bar(), format!("reading [{}] 0 %", "-".repeat(40)));
     }
 }

@@ -12,6 +12,7 @@ use sintonia_replay::Error;
 
 use super::AdviceCandidate;
 use super::what_if::{WhatIfChange, WhatIfReplay};
+use crate::progress::ShareProgress;
 
 /// The changes of a run: a bit for each candidate.
 type ChangeSet = u32;
@@ -29,6 +30,7 @@ pub(super) fn accept_in_order(
     replay: &WhatIfReplay,
     worth_ns: i64,
     comm: &dyn ProcessGroup,
+    progress: &ShareProgress,
 ) -> Result<Vec<AdviceCandidate>, Error> {
     if candidates.is_empty() {
         return Ok(candidates);
@@ -39,6 +41,7 @@ pub(super) fn accept_in_order(
         match decide(&candidates, &runs, worth_ns) {
             Decision::Accepted(accepted) => return Ok(accepted),
             Decision::Next(state) => {
+                progress.reached(state.next, candidates.len());
                 let wanted = state.next_runs(candidates.len(), &runs, parallel.min(MAX_PARALLEL));
                 runs.extend(replay_runs(&candidates, &wanted, replay, comm)?);
             }
