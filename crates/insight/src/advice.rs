@@ -33,6 +33,7 @@ use sintonia_recording::Recording;
 use sintonia_replay::Error;
 
 use crate::SourceLocation;
+use crate::call_durations::CallDurations;
 use crate::core_time::CoreFindings;
 use crate::findings::RunFindings;
 use crate::progress::ShareProgress;
@@ -179,7 +180,7 @@ impl AdviceCandidates {
         recording: &Recording,
         findings: &RunFindings,
         cores: &CoreFindings,
-        (history, waits, own_times): (&History, &[Vec<WaitInstance>], Vec<Vec<i64>>),
+        (history, waits, own_times): (&History, &[Vec<WaitInstance>], Vec<CallDurations>),
         comm: &dyn ProcessGroup,
         progress: &ShareProgress,
     ) -> Result<AdviceCandidates, Error> {

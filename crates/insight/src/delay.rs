@@ -203,9 +203,17 @@ impl<'a> DelayTracer<'a> {
         let mut locations: Vec<LocationWaits> = with_waits.map(|(location, waits)| LocationWaits::new(location, waits)).collect();
         let causes = waits.iter().flatten().filter(|wait| is_traced(wait)).map(|wait| wait.cause);
         let mut late: Vec<Vec<u32>> = vec![Vec::new(); locations.len()];
-        for cause in comm.all_to_all(history.distribution.group_by_owner(causes, |cause| cause.rank)).into_iter().flatten() {
+        let mut add_late = |cause: CallId| {
             if let Some(location) = history.location_index(cause) {
                 late[location].push(cause.row);
+            }
+        };
+        match comm.size() {
+            // Nothing is exchanged, so nothing is copied.
+            1 => causes.for_each(add_late),
+            _ => {
+                let buffers = history.distribution.group_by_owner(causes, |cause| cause.rank);
+                comm.all_to_all(buffers).into_iter().flatten().for_each(&mut add_late);
             }
         }
         locations.iter_mut().zip(late).for_each(|(waits_of_location, rows)| waits_of_location.expect_requests(rows.into_iter()));

@@ -11,12 +11,14 @@ use sintonia_replay::core_waits::CoreWaitRemoval;
 use sintonia_replay::engine::{self, RecordedNetwork, ReplayCosts, ReplaySink};
 use sintonia_replay::schedule::{DescribedAction, LocationId, Schedule};
 
+use crate::call_durations::CallDurations;
+
 /// A run replayed on an ideal network.
 pub struct IdealRun {
     /// Nanoseconds from the end of MPI_Init to the entry of the last rank into MPI_Finalize.
     pub elapsed_ns: i64,
-    /// Duration in seconds of each call of the requested locations.
-    pub call_durations: Vec<Vec<f64>>,
+    /// Duration of each call of the requested locations.
+    pub call_durations: Vec<CallDurations>,
 }
 
 impl IdealRun {
@@ -25,8 +27,8 @@ impl IdealRun {
         let network = RecordedNetwork { latency_factor: 0.0, per_byte_factor: 0.0, ..RecordedNetwork::default() };
         let changes = ReplayChanges { force_progress: true, core_waits: CoreWaitRemoval::Nothing, ..ReplayChanges::default() };
         let mut durations = match history {
-            Some(history) => CallDurations::new(recording.locations()?, history),
-            None => CallDurations::default(),
+            Some(history) => DurationSink::new(recording.locations()?, history),
+            None => DurationSink::default(),
         };
         let sink = history.map(|_| &mut durations as &mut dyn ReplaySink);
         let outcome = engine::replay(recording, &ReplayCosts::Recorded(network), &changes, sink)?;
@@ -36,24 +38,24 @@ impl IdealRun {
 
 /// Collects the durations of calls.
 #[derive(Default)]
-struct CallDurations {
+struct DurationSink {
     /// Index of each replayed location among the kept ones.
     location_indices: Vec<Option<usize>>,
-    durations: Vec<Vec<f64>>,
+    durations: Vec<CallDurations>,
 }
 
-impl CallDurations {
-    fn new(locations: Vec<LocationId>, history: &History) -> CallDurations {
+impl DurationSink {
+    fn new(locations: Vec<LocationId>, history: &History) -> DurationSink {
         let own = |location: &LocationId| {
             let mut threads = history.locations_of_rank(location.rank);
             threads.find(|index| history.locations[*index].calls.thread == location.thread)
         };
-        let durations = history.locations.iter().map(|location| Vec::with_capacity(location.len())).collect();
-        CallDurations { location_indices: locations.iter().map(own).collect(), durations }
+        let durations = history.locations.iter().map(|location| CallDurations::with_capacity(location.len())).collect();
+        DurationSink { location_indices: locations.iter().map(own).collect(), durations }
     }
 }
 
-impl ReplaySink for CallDurations {
+impl ReplaySink for DurationSink {
     fn actions(&mut self, _: usize, _: &[DescribedAction]) -> Result<(), Error> {
         Ok(())
     }
@@ -64,7 +66,7 @@ impl ReplaySink for CallDurations {
 
     fn call(&mut self, location: usize, _: u32, enter_s: f64, leave_s: f64) -> Result<(), Error> {
         if let Some(index) = self.location_indices.get(location).copied().flatten() {
-            self.durations[index].push(leave_s - enter_s);
+            self.durations[index].push(((leave_s - enter_s) * 1e9) as i64);
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 
 pub mod advice;
 pub mod analysis;
+pub mod call_durations;
 pub mod core_report;
 pub mod core_time;
 pub mod critical_path;

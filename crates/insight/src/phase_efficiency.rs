@@ -13,6 +13,7 @@ use sintonia_recording::off_cpu::ThreadOffCpu;
 use sintonia_replay::Error;
 
 use crate::Efficiency;
+use crate::call_durations::CallDurations;
 use crate::ideal_network::IdealRun;
 
 /// A phase and its efficiencies.
@@ -83,7 +84,7 @@ pub(crate) fn phase_efficiencies(
 }
 
 /// Time of a thread by phase, including child phases.
-fn time_by_phase(graph: &ProgramGraph, location: &Location, ideal: &[f64], off_cpu: Option<&ThreadOffCpu>) -> Vec<PhaseThreadTime> {
+fn time_by_phase(graph: &ProgramGraph, location: &Location, ideal: &CallDurations, off_cpu: Option<&ThreadOffCpu>) -> Vec<PhaseThreadTime> {
     let phases = &graph.phases;
     let new = |phase| PhaseThreadTime { rank: location.rank, phase: phase as u32, ..PhaseThreadTime::default() };
     let mut sums: Vec<PhaseThreadTime> = (0..phases.list.len()).map(new).collect();
@@ -103,7 +104,7 @@ fn time_by_phase(graph: &ProgramGraph, location: &Location, ideal: &[f64], off_c
         sum.calls += 1;
         if !matches!(call.descriptor.function.role(), FunctionRole::Init | FunctionRole::Finalize) {
             sum.ns += call.leave - call.enter;
-            sum.ideal_ns += ideal.get(row).map_or(0, |seconds| (seconds * 1e9) as i64);
+            sum.ideal_ns += ideal.get(row).unwrap_or(0);
         }
     }
     // Every phase comes after its parent.

@@ -227,7 +227,7 @@ impl RunSummary {
 
     /// Estimated memory of [`RunSummary::from_recording`] in bytes, over all processes.
     pub fn memory_bytes(recording: &Recording) -> u64 {
-        const BYTES_PER_CALL: u64 = 130;
+        const BYTES_PER_CALL: u64 = 90;
         let calls = recording.header.ranks.iter().map(|rank| rank.calls).fold(0, u64::saturating_add);
         if recording.header.profile { 0 } else { calls.saturating_mul(BYTES_PER_CALL) }
     }

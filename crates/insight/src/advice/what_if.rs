@@ -24,6 +24,7 @@ use sintonia_replay::engine::{self, RecordedNetwork, ReplayCosts};
 use sintonia_replay::schedule::LocationId;
 
 use super::site_groups::SiteGroups;
+use crate::call_durations::CallDurations;
 use crate::mpi_bounds;
 use crate::segment::{self, Segment};
 use crate::wait_states::WaitInstance;
@@ -53,8 +54,8 @@ pub struct WhatIfReplay<'a> {
     hosts: &'a [u32],
     /// Observations about individual calls that hold in every replay.
     observed: CallOverrides,
-    /// Time of each call after its dependencies were satisfied; negative if it turned out not to depend on them.
-    own_ns_by_location: Vec<Vec<i64>>,
+    /// Time of each call after its dependencies were satisfied.
+    own_ns_by_location: Vec<CallDurations>,
     /// Nanoseconds from the first exit from MPI_Init to the last entry into MPI_Finalize.
     recorded_ns: i64,
 }
@@ -66,7 +67,7 @@ impl<'a> WhatIfReplay<'a> {
         history: &History,
         waits: &[Vec<WaitInstance>],
         (sites, hosts): (&'a SiteGroups, &'a [u32]),
-        own_times: Vec<Vec<i64>>,
+        own_times: Vec<CallDurations>,
         comm: &dyn ProcessGroup,
     ) -> WhatIfReplay<'a> {
         WhatIfReplay {
@@ -81,7 +82,7 @@ impl<'a> WhatIfReplay<'a> {
 
     /// Time of a call after its dependencies were satisfied.
     pub fn own_ns(&self, location: usize, row: usize) -> i64 {
-        self.own_ns_by_location[location][row].max(0)
+        self.own_ns_by_location[location].get(row).unwrap_or(0)
     }
 
     /// Recorded nanoseconds from the first exit from MPI_Init to the last entry into MPI_Finalize.
@@ -197,9 +198,9 @@ fn receivable_earlier(location: &Location, waits: &[WaitInstance]) -> Vec<(u32, 
     found
 }
 
-/// The time of each call after its dependencies were satisfied, by location; negative if it turned out not to depend on them.
-pub fn own_times(history: &History, comm: &dyn ProcessGroup) -> Vec<Vec<i64>> {
-    let own = history.locations.iter().map(|location| Vec::with_capacity(location.len())).collect();
+/// The time of each call after its dependencies were satisfied, by location; none if it turned out not to depend on them.
+pub fn own_times(history: &History, comm: &dyn ProcessGroup) -> Vec<CallDurations> {
+    let own = history.locations.iter().map(|location| CallDurations::with_capacity(location.len())).collect();
     let mut measure = OwnTimeVisitor { history, own };
     causal_walk(history, comm, &mut measure);
     measure.own
@@ -208,7 +209,7 @@ pub fn own_times(history: &History, comm: &dyn ProcessGroup) -> Vec<Vec<i64>> {
 /// Measures the time of each recorded call after its dependencies were satisfied.
 struct OwnTimeVisitor<'a> {
     history: &'a History,
-    own: Vec<Vec<i64>>,
+    own: Vec<CallDurations>,
 }
 
 impl CausalVisitor for OwnTimeVisitor<'_> {
@@ -219,7 +220,7 @@ impl CausalVisitor for OwnTimeVisitor<'_> {
     fn leave(&mut self, location: usize, row: usize, needed: Option<i64>) {
         let calls = &self.history.locations[location].calls;
         let from = calls.enter[row].max(needed.unwrap_or(i64::MIN));
-        self.own[location].push(calls.leave[row] - from);
+        self.own[location].push((calls.leave[row] - from).max(0));
     }
 }
 
