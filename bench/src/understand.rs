@@ -15,7 +15,7 @@ use crate::{example, paths, table};
 #[derive(Args)]
 pub(crate) struct Options {
     /// Million calls of each recording
-    #[arg(long, value_delimiter = ',', default_value = "1,10,30")]
+    #[arg(long, value_delimiter = ',', default_value = "1,10,100")]
     millions: Vec<u64>,
     /// Ranks that made them
     #[arg(long, default_value_t = 64)]
