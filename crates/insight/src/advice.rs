@@ -186,7 +186,7 @@ impl AdviceCandidates {
     ) -> Result<AdviceCandidates, Error> {
         let (sites, hosts) = (SiteGroups::from_recording(recording), rule_context::host_by_rank(recording));
         let replay = WhatIfReplay::new(recording, history, waits, (&sites, &hosts), own_times, comm);
-        let inputs = AdviceInputs::from_history(recording, history, &replay, sites.clone(), comm);
+        let inputs = AdviceInputs::from_history(recording, history, &replay, sites.clone(), cores.off_cpu(), comm);
         let found = evaluate_rules(&RuleContext::new(recording, findings, &inputs), &replay, comm, progress)?;
         let (all, list) = (found.len(), hold_back(found, cores.explained_ns(inputs.run_ns), inputs.run_ns));
         Ok(AdviceCandidates { inputs, held_back: all - list.len(), list })

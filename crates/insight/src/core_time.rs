@@ -14,9 +14,9 @@ use sintonia_program::history::{CallId, History, Location};
 use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
 use sintonia_recording::header::RecordedRank;
-use sintonia_recording::off_cpu::ThreadOffCpu;
 use sintonia_replay::Error;
 
+use crate::off_cpu::OffCpuIntervals;
 use crate::wait_states::WaitInstance;
 
 /// What is known about cores in a run.
@@ -28,6 +28,8 @@ pub struct CoreFindings {
     /// For each wait of each location: the part of it in which the awaited thread had no core, in nanoseconds. Empty for a location if it
     /// is not known when threads had no core.
     pub(crate) machine_ns: Vec<Vec<i64>>,
+    /// When the threads of all ranks had no core.
+    off_cpu: OffCpuIntervals,
 }
 
 /// How the time of a rank between MPI_Init and MPI_Finalize splits, over its threads that call MPI, in nanoseconds.
@@ -94,18 +96,29 @@ impl CoreFindings {
                 BTreeMap::new()
             },
             machine_ns: history.locations.par_iter().zip(waits).map(find).collect(),
+            off_cpu,
         })
     }
 
     /// What is known without the calls: of a profile, and if there is too little memory for a history.
     pub(crate) fn without_history(recording: &Recording) -> Result<CoreFindings, Error> {
         let measured = measure(recording, |rank| (rank.begin_ns, rank.end_ns))?;
-        Ok(CoreFindings { measured, splits: BTreeMap::new(), machine_ns: Vec::new() })
+        Ok(CoreFindings { measured, splits: BTreeMap::new(), machine_ns: Vec::new(), off_cpu: OffCpuIntervals::default() })
     }
 
     /// The shortage, if it is noticeable and may have delayed ranks.
     pub fn shortage(&self) -> Option<&CoreShortage> {
         self.measured.as_ref().filter(|measured| measured.is_noticeable() && self.delays())
+    }
+
+    /// When threads had no core; `None` if that is not known of every rank.
+    pub(crate) fn off_cpu(&self) -> Option<&OffCpuIntervals> {
+        (!self.splits.is_empty()).then_some(&self.off_cpu)
+    }
+
+    /// Whether only computation on a core counts in the efficiencies: cores were missing, and it is known when.
+    pub(crate) fn counts_only_computing(&self) -> bool {
+        self.shortage().is_some() && !self.splits.is_empty()
     }
 
     /// How much earlier a run of this length could at most have ended if every rank had always had a core: a rank that waits for one delays
@@ -133,23 +146,7 @@ fn measure(recording: &Recording, span: impl Fn(&RecordedRank) -> (i64, i64)) ->
     Ok(Some(CoreShortage::measure(recording, span)?))
 }
 
-/// When the threads of all ranks were off the processor.
-struct OffCpuIntervals(BTreeMap<(u32, u16), ThreadOffCpu>);
-
 impl OffCpuIntervals {
-    fn read(recording: &Recording) -> Result<OffCpuIntervals, Error> {
-        let known = recording.header.ranks.par_iter().filter(|rank| rank.off_cpu.is_some());
-        let read = |rank: &RecordedRank| Ok((rank.rank, recording.off_cpu(rank.rank)?));
-        let ranks: Vec<(u32, Vec<ThreadOffCpu>)> = known.map(read).collect::<Result<_, Error>>()?;
-        let threads = ranks.into_iter().flat_map(|(rank, threads)| threads.into_iter().map(move |thread| ((rank, thread.thread), thread)));
-        Ok(OffCpuIntervals(threads.collect()))
-    }
-
-    fn waiting_ns(&self, rank: u32, thread: u32, begin: i64, end: i64) -> i64 {
-        let own = u16::try_from(thread).ok().and_then(|thread| self.0.get(&(rank, thread)));
-        own.map_or(0, |own| own.within(begin, end).waiting_ns.min(i64::MAX as u64) as i64)
-    }
-
     /// The part of a wait in which the awaited thread had no core; if nobody in particular is awaited, the waiting thread itself.
     fn machine_ns(&self, location: &Location, wait: &WaitInstance) -> i64 {
         let (enter, leave) = (location.calls.enter[wait.row as usize], location.calls.leave[wait.row as usize]);
@@ -163,7 +160,7 @@ impl OffCpuIntervals {
     fn split(&self, location: &Location, waits: &[WaitInstance]) -> CoreSplit {
         let Some((begin, end)) = work_span(location) else { return CoreSplit::default() };
         let (mut calls_ns, mut core_ns) = (0, 0);
-        let own = self.0.get(&(location.rank, location.calls.thread));
+        let own = self.of_location(location);
         for (enter, leave) in location.calls.enter.iter().zip(&location.calls.leave) {
             let (enter, leave) = ((*enter).max(begin), (*leave).min(end));
             if enter < leave {

@@ -87,11 +87,12 @@ impl RunFindings {
         comm: &dyn ProcessGroup,
         progress: &ProgressSink,
     ) -> Result<RunFindings, Error> {
-        let phases = |comm: &dyn ProcessGroup| find_phases(recording, history, comm, progress);
+        let off_cpu = cores.off_cpu();
+        let phases = |comm: &dyn ProcessGroup| find_phases(recording, history, cores, comm, progress);
         let along_history = |comm: &dyn ProcessGroup| {
-            let critical_path = |comm: &dyn ProcessGroup| CriticalPathProfile::from_history(history, waits, comm);
+            let critical_path = |comm: &dyn ProcessGroup| CriticalPathProfile::with_no_core(history, waits, off_cpu, comm);
             let (critical_path, site_waits) = comm.join(critical_path, |comm| sum_by_site(history, waits, &cores.machine_ns, comm));
-            (critical_path, site_waits, segment::segment_times(history, comm))
+            (critical_path, site_waits, segment::segment_times(history, off_cpu, comm))
         };
         let delays = |comm: &dyn ProcessGroup| {
             report_activity(progress, "tracing root causes", progress::DELAY_STEPS * recording.header.ranks.len(), || {
@@ -119,6 +120,7 @@ impl RunFindings {
 fn find_phases(
     recording: &Recording,
     history: &History,
+    cores: &CoreFindings,
     comm: &dyn ProcessGroup,
     progress: &ProgressSink,
 ) -> Result<(i64, Vec<PhaseEfficiency>), Error> {
@@ -134,7 +136,7 @@ fn find_phases(
     };
     let (ideal, graph) = comm.join(ideal, graph);
     let (ideal, graph) = (ideal?, graph?);
-    Ok((ideal.elapsed_ns, phase_efficiency::phase_efficiencies(recording, &graph, history, &ideal, comm)?))
+    Ok((ideal.elapsed_ns, phase_efficiency::phase_efficiencies(recording, &graph, history, &ideal, cores, comm)?))
 }
 
 impl SiteWaits {

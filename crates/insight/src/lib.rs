@@ -15,6 +15,7 @@ pub mod findings;
 pub mod gaps;
 pub mod ideal_network;
 mod mpi_bounds;
+pub mod off_cpu;
 pub mod phase_efficiency;
 mod progress;
 mod rank_times;

@@ -1,4 +1,5 @@
-//! POP efficiencies of the phases of a program. The whole run can hide that one phase performs well and another does not.
+//! POP efficiencies of the phases of a program. The whole run can hide that one phase performs well and another does not. Time without a
+//! core counts as in those of the whole run.
 
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
@@ -14,6 +15,7 @@ use sintonia_replay::Error;
 
 use crate::Efficiency;
 use crate::call_durations::CallDurations;
+use crate::core_time::CoreFindings;
 use crate::ideal_network::IdealRun;
 
 /// A phase and its efficiencies.
@@ -29,6 +31,9 @@ pub struct PhaseEfficiency {
     pub ranks: usize,
     /// Seconds of the thread that spent most time in it, without MPI_Init and MPI_Finalize.
     pub seconds: f64,
+    /// Share of its ranks' time in it in which they were ready to run and had no core; `None` if that is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_core: Option<f64>,
     /// Its efficiencies, relative to that time; `None` if no rank computed in it.
     pub efficiency: Option<Efficiency>,
 }
@@ -42,6 +47,10 @@ struct PhaseThreadTime {
     /// Outside MPI and not blocked.
     compute_ns: i64,
     blocked_ns: i64,
+    /// The part of `compute_ns` without a core.
+    preempted_ns: i64,
+    /// The part of `ns` without a core.
+    mpi_no_core_ns: i64,
     calls: u64,
     rank: u32,
     phase: u32,
@@ -53,6 +62,8 @@ impl PhaseThreadTime {
         self.ideal_ns += other.ideal_ns;
         self.compute_ns += other.compute_ns;
         self.blocked_ns += other.blocked_ns;
+        self.preempted_ns += other.preempted_ns;
+        self.mpi_no_core_ns += other.mpi_no_core_ns;
         self.calls += other.calls;
     }
 }
@@ -66,25 +77,51 @@ pub(crate) fn phase_efficiencies(
     graph: &ProgramGraph,
     history: &History,
     ideal: &IdealRun,
+    cores: &CoreFindings,
     comm: &dyn ProcessGroup,
 ) -> Result<Vec<PhaseEfficiency>, Error> {
     let locations = history.locations.par_iter().zip(&ideal.call_durations);
     let times = locations.map(|(location, ideal)| {
         let is_only_thread = history.locations_of_rank(location.rank).len() == 1;
         let off_cpu = if is_only_thread { Vec::new() } else { recording.off_cpu(location.rank)? };
-        let off_cpu = off_cpu.iter().find(|intervals| intervals.thread == location.calls.thread);
-        Ok(time_by_phase(graph, location, ideal, off_cpu))
+        let blocked = off_cpu.iter().find(|intervals| intervals.thread == location.calls.thread);
+        let waiting = cores.off_cpu().and_then(|off_cpu| off_cpu.of_location(location));
+        Ok(time_by_phase(graph, location, ideal, ThreadIntervals { blocked, waiting }))
     });
     let mine: Vec<Vec<PhaseThreadTime>> = times.collect::<Result<_, Error>>()?;
     let mut all = PhaseThreads::default();
     for time in comm.all_to_all(vec![mine.concat(); comm.size()]).into_iter().flatten() {
         all.entry((time.rank, time.phase as usize)).or_default().push(time);
     }
-    Ok((0..graph.phases.list.len()).map(|phase| efficiency(&graph.phases, phase, &all)).collect())
+    Ok((0..graph.phases.list.len()).map(|phase| efficiency(&graph.phases, phase, &all, cores)).collect())
+}
+
+/// When a thread was off the processor.
+#[derive(Clone, Copy)]
+struct ThreadIntervals<'a> {
+    /// When it was blocked; only of ranks in which several threads call MPI.
+    blocked: Option<&'a ThreadOffCpu>,
+    /// When it had no core.
+    waiting: Option<&'a ThreadOffCpu>,
+}
+
+impl ThreadIntervals<'_> {
+    /// Whether one thread ended in that time, and another one with its number began.
+    fn is_reused_between(&self, begin: i64, end: i64) -> bool {
+        self.blocked.is_some_and(|intervals| intervals.is_reused_between(begin, end))
+    }
+
+    fn blocked_ns(&self, begin: i64, end: i64) -> i64 {
+        self.blocked.map_or(0, |intervals| intervals.within(begin, end).blocked_ns as i64).min(end - begin)
+    }
+
+    fn waiting_ns(&self, begin: i64, end: i64) -> i64 {
+        self.waiting.map_or(0, |intervals| intervals.within(begin, end).waiting_ns as i64).min(end - begin)
+    }
 }
 
 /// Time of a thread by phase, including child phases.
-fn time_by_phase(graph: &ProgramGraph, location: &Location, ideal: &CallDurations, off_cpu: Option<&ThreadOffCpu>) -> Vec<PhaseThreadTime> {
+fn time_by_phase(graph: &ProgramGraph, location: &Location, ideal: &CallDurations, off_cpu: ThreadIntervals) -> Vec<PhaseThreadTime> {
     let phases = &graph.phases;
     let new = |phase| PhaseThreadTime { rank: location.rank, phase: phase as u32, ..PhaseThreadTime::default() };
     let mut sums: Vec<PhaseThreadTime> = (0..phases.list.len()).map(new).collect();
@@ -94,16 +131,18 @@ fn time_by_phase(graph: &ProgramGraph, location: &Location, ideal: &CallDuration
         let Some(node) = along.next_node(&call) else { continue };
         if let Some(from) = previous.replace(node) {
             let begin = location.compute_begin(row);
-            let is_reused = off_cpu.is_some_and(|intervals| intervals.is_reused_between(begin, call.enter));
-            let active_ns = if is_reused { 0 } else { call.enter - begin };
-            let blocked_ns = off_cpu.map_or(0, |intervals| intervals.within(begin, call.enter).blocked_ns as i64).min(active_ns);
+            let active_ns = if off_cpu.is_reused_between(begin, call.enter) { 0 } else { call.enter - begin };
+            let blocked_ns = off_cpu.blocked_ns(begin, call.enter).min(active_ns);
             let compute_ns = active_ns - blocked_ns;
-            sums[phases.segment_phase(from, node)].add(PhaseThreadTime { compute_ns, blocked_ns, ..PhaseThreadTime::default() });
+            let preempted_ns = off_cpu.waiting_ns(begin, call.enter).min(compute_ns);
+            let segment = PhaseThreadTime { compute_ns, blocked_ns, preempted_ns, ..PhaseThreadTime::default() };
+            sums[phases.segment_phase(from, node)].add(segment);
         }
         let sum = &mut sums[phases.innermost_phase(node)];
         sum.calls += 1;
         if !matches!(call.descriptor.function.role(), FunctionRole::Init | FunctionRole::Finalize) {
             sum.ns += call.leave - call.enter;
+            sum.mpi_no_core_ns += off_cpu.waiting_ns(call.enter, call.leave);
             sum.ideal_ns += ideal.get(row).unwrap_or(0);
         }
     }
@@ -126,7 +165,7 @@ fn rank_threads(rank: u32, time: &PhaseTime, phase: usize, threads: &PhaseThread
     }
 }
 
-fn efficiency(phases: &PhaseTree, phase: usize, threads: &PhaseThreads) -> PhaseEfficiency {
+fn efficiency(phases: &PhaseTree, phase: usize, threads: &PhaseThreads, cores: &CoreFindings) -> PhaseEfficiency {
     let about = &phases.list[phase];
     let ranks: Vec<_> = phases.ranks.iter().filter(|(_, times)| times[phase].calls > 0).collect();
     let times: Vec<PhaseThreadTime> = ranks.iter().flat_map(|(rank, times)| rank_threads(*rank, &times[phase], phase, threads)).collect();
@@ -134,7 +173,23 @@ fn efficiency(phases: &PhaseTree, phase: usize, threads: &PhaseThreads) -> Phase
         times.iter().map(|time| time.compute_ns + time.blocked_ns + mpi(time)).max().unwrap_or(0) as f64 / 1e9
     };
     let (seconds, ideal) = (longest(|time| time.ns), longest(|time| time.ideal_ns));
-    let computed: Vec<f64> = times.iter().map(|time| time.compute_ns as f64 / 1e9).collect();
+    let lost_ns = |time: &PhaseThreadTime| if cores.counts_only_computing() { time.preempted_ns.min(time.compute_ns) } else { 0 };
+    let computed: Vec<f64> = times.iter().map(|time| (time.compute_ns - lost_ns(time)) as f64 / 1e9).collect();
     let efficiency = Efficiency::new(&computed, seconds).map(|efficiency| efficiency.with_ideal_network(ideal, seconds));
-    PhaseEfficiency { name: about.name.clone(), part_of: about.parent, repeats: about.repeats, ranks: ranks.len(), seconds, efficiency }
+    PhaseEfficiency {
+        name: about.name.clone(),
+        part_of: about.parent,
+        repeats: about.repeats,
+        ranks: ranks.len(),
+        seconds,
+        no_core: cores.off_cpu().map(|_| no_core_share(&times)),
+        efficiency,
+    }
+}
+
+/// The share of the threads' time in a phase in which they had no core, from 0 to 1.
+fn no_core_share(times: &[PhaseThreadTime]) -> f64 {
+    let sum = |part: fn(&PhaseThreadTime) -> i64| times.iter().map(part).sum::<i64>() as f64;
+    let all = sum(|time| time.compute_ns + time.blocked_ns + time.ns);
+    if all > 0.0 { sum(|time| time.preempted_ns + time.mpi_no_core_ns) / all } else { 0.0 }
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use sintonia_recording::Recording;
 
 use crate::SourceLocation;
+use crate::core_time::CoreFindings;
 use crate::findings::{RunFindings, SiteWaits};
 use crate::segment::Segment;
 
@@ -84,7 +85,7 @@ impl WaitState {
     }
 }
 
-/// A segment that made other ranks wait.
+/// Computation in a segment that made other ranks wait.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RootCause {
     /// The call before the segment.
@@ -154,7 +155,10 @@ pub struct PathSegment {
     pub to: SourceLocation,
     /// Seconds on the path.
     pub seconds: f64,
-    /// Critical-path imbalance: the excess over the mean of all ranks, which perfect balance would save.
+    /// The part without a core.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_core_s: Option<f64>,
+    /// Critical-path imbalance: the excess over the mean of all ranks, which perfect balance would save. Of both only computation on a core.
     pub imbalance_s: f64,
 }
 
@@ -165,43 +169,66 @@ pub struct PathCall {
     #[serde(flatten)]
     pub source: SourceLocation,
     /// Seconds on the path.
+    /// The part in which the thread was ready to run and had no core, in seconds; `None` if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_core_s: Option<f64>,
     pub seconds: f64,
 }
 
 impl CriticalPath {
     /// The critical path with source locations.
-    pub fn from_findings(recording: &Recording, findings: &RunFindings) -> CriticalPath {
+    pub(crate) fn from_findings(recording: &Recording, findings: &RunFindings, cores: &CoreFindings) -> CriticalPath {
         let path = &findings.critical_path;
         let ranks = recording.header.size.max(1) as i64;
-        let mut segments: BTreeMap<(SourceLocation, SourceLocation), (i64, i64)> = BTreeMap::new();
+        let mut segments: BTreeMap<(SourceLocation, SourceLocation), PathTime> = BTreeMap::new();
         for (segment, ns) in &path.segments {
-            let (on_path, mean) = segments.entry(segment_ends(recording, *segment)).or_default();
-            *on_path += ns;
-            let all: i64 = findings.segments.get(segment).map_or(0, |ranks| ranks.values().map(|spent| spent.ns).sum());
-            *mean += all / ranks;
+            let time = segments.entry(segment_ends(recording, *segment)).or_default();
+            time.ns += ns;
+            time.no_core_ns += path.no_core.segments.get(segment).unwrap_or(&0);
+            let own = findings.segments.get(segment).into_iter().flatten();
+            time.mean_ns += own.map(|(_, spent)| spent.ns - spent.no_core_ns).sum::<i64>() / ranks;
         }
-        let segment = |((from, to), (ns, mean)): ((SourceLocation, SourceLocation), (i64, i64))| PathSegment {
+        let segment = |((from, to), time): ((SourceLocation, SourceLocation), PathTime)| PathSegment {
             from,
             to,
-            seconds: seconds(ns),
-            imbalance_s: seconds((ns - mean).max(0)),
+            seconds: seconds(time.ns),
+            no_core_s: known(time.no_core_ns),
+            imbalance_s: seconds((time.ns - time.no_core_ns - time.mean_ns).max(0)),
         };
         let mut segments: Vec<PathSegment> = segments.into_iter().map(segment).filter(|segment| segment.seconds > 0.0).collect();
         segments.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-        let mut calls: BTreeMap<SourceLocation, i64> = BTreeMap::new();
-        path.calls.iter().for_each(|(site, ns)| *calls.entry(SourceLocation::from_site(recording.site(*site))).or_default() += ns);
-        let call = |(source, ns)| PathCall { source, seconds: seconds(ns) };
+        let mut calls: BTreeMap<SourceLocation, PathTime> = BTreeMap::new();
+        for (site, ns) in &path.calls {
+            let time = calls.entry(SourceLocation::from_site(recording.site(*site))).or_default();
+            time.ns += ns;
+            time.no_core_ns += path.no_core.calls.get(site).unwrap_or(&0);
+        }
+        let call =
+            |(source, time): (SourceLocation, PathTime)| PathCall { source, seconds: seconds(time.ns), no_core_s: known(time.no_core_ns) };
         let mut calls: Vec<PathCall> = calls.into_iter().map(call).filter(|call| call.seconds > 0.0).collect();
         calls.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
         let mut ranks: Vec<(u32, f64)> = path.ranks.iter().map(|(rank, ns)| (*rank, seconds(*ns))).collect();
         ranks.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        CriticalPath { seconds: seconds(path.length_ns()), jumps: path.jumps, segments, calls, ranks }
+        CriticalPath { seconds: seconds(path.length_ns()), no_core_s: known(path.no_core.ns()), jumps: path.jumps, segments, calls, ranks }
+    /// The part without a core.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_core_s: Option<f64>,
+}
+
+/// Nanoseconds of a part of the path.
+#[derive(Clone, Copy, Default)]
+struct PathTime {
+    ns: i64,
+    no_core_ns: i64,
+    /// The mean of all ranks, on a core.
+    mean_ns: i64,
     }
 }
 
 /// Corrections of the clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ClockRepair {
+        let known = |ns: i64| cores.off_cpu().map(|_| seconds(ns));
     /// Messages that seemed to arrive before they were sent, barriers left before the last rank entered, and exposure epochs closed before
     /// the last access.
     pub violations: u64,

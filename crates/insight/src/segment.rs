@@ -8,6 +8,8 @@ use rustc_hash::FxHashMap;
 use sintonia_program::history::{History, Location};
 use sintonia_program::process_group::ProcessGroup;
 
+use crate::off_cpu::OffCpuIntervals;
+
 /// The computation between two call sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 #[repr(C)]
@@ -26,6 +28,8 @@ pub struct SegmentTime {
     pub ns: i64,
     /// Number of executions.
     pub count: u64,
+    /// The part of `ns` in which the rank had no core, as far as that is known.
+    pub no_core_ns: i64,
 }
 
 /// The time of each rank in each segment.
@@ -47,8 +51,9 @@ pub fn segment_ns(location: &Location, row: usize) -> i64 {
 }
 
 /// The segments of all ranks; every process of the group gets all of them.
-pub fn segment_times(history: &History, comm: &dyn ProcessGroup) -> SegmentTimes {
-    let locations: Vec<FxHashMap<Segment, SegmentTime>> = history.locations.par_iter().map(location_segments).collect();
+pub fn segment_times(history: &History, off_cpu: Option<&OffCpuIntervals>, comm: &dyn ProcessGroup) -> SegmentTimes {
+    let locations: Vec<FxHashMap<Segment, SegmentTime>> =
+        history.locations.par_iter().map(|location| location_segments(location, off_cpu)).collect();
     let mut rows: Vec<SegmentRow> = Vec::new();
     for (location, segments) in history.locations.iter().zip(locations) {
         rows.extend(segments.into_iter().map(|(segment, spent)| SegmentRow { segment, time: spent, rank: location.rank, padding: 0 }));
@@ -58,6 +63,7 @@ pub fn segment_times(history: &History, comm: &dyn ProcessGroup) -> SegmentTimes
         let spent = all.entry(row.segment).or_default().entry(row.rank).or_default();
         spent.ns += row.time.ns;
         spent.count += row.time.count;
+        spent.no_core_ns += row.time.no_core_ns;
     }
     all
 }
@@ -71,13 +77,14 @@ struct SegmentRow {
     padding: u32,
 }
 
-fn location_segments(location: &Location) -> FxHashMap<Segment, SegmentTime> {
+fn location_segments(location: &Location, off_cpu: Option<&OffCpuIntervals>) -> FxHashMap<Segment, SegmentTime> {
     let mut segments: FxHashMap<Segment, SegmentTime> = FxHashMap::default();
     for row in 1..location.len() {
         if let Some(segment) = segment_before(location, row) {
             let spent = segments.entry(segment).or_default();
             spent.ns += segment_ns(location, row);
             spent.count += 1;
+            spent.no_core_ns += off_cpu.map_or(0, |off_cpu| off_cpu.preempted_ns(location, row));
         }
     }
     segments

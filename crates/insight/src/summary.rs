@@ -248,7 +248,7 @@ impl RunSummary {
         self.phases = findings.phases.clone();
         self.wait_states = WaitState::from_findings(recording, findings);
         self.root_causes = RootCause::from_findings(recording, findings);
-        self.critical_path = Some(CriticalPath::from_findings(recording, findings));
+        self.critical_path = Some(CriticalPath::from_findings(recording, findings, cores));
         self.advice = Advice::from_candidates(recording, findings, candidates, cores, self.elapsed_s);
         self.add_cores(recording, cores);
         self.cores.held_back = candidates.held_back;
@@ -257,7 +257,7 @@ impl RunSummary {
     /// Adds whether ranks had cores. If not, only computation on a core counts in the efficiencies.
     fn add_cores(&mut self, recording: &Recording, cores: &CoreFindings) {
         self.cores = CoreReport::from_findings(&recording.header, cores);
-        if cores.shortage().is_none() || cores.splits.is_empty() {
+        if !cores.counts_only_computing() {
             return;
         }
         let computing: Vec<f64> = cores.splits.values().map(CoreSplit::mean_computing_s).collect();

@@ -314,7 +314,7 @@ impl PartSums {
         for (site, ns) in &path.calls {
             parts.add_path_time(ProgramPart::Communication { at: operation_site(*site) }, *ns);
         }
-        for (segment, ranks) in segment::segment_times(history, &SingleProcess) {
+        for (segment, ranks) in segment::segment_times(history, None, &SingleProcess) {
             ranks.iter().for_each(|(rank, spent)| parts.add_rank_time(computation(&segment), *rank, spent.ns));
         }
         for (location, waits) in history.locations.iter().zip(waits) {

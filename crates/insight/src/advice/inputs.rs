@@ -14,6 +14,7 @@ use sintonia_recording::Recording;
 
 use super::site_groups::SiteGroups;
 use super::what_if::{WhatIfReplay, call_descriptor, is_blocking_transfer, is_consecutive_message};
+use crate::off_cpu::OffCpuIntervals;
 use crate::segment::{self, Segment};
 use crate::wait_states::is_polling;
 
@@ -26,7 +27,7 @@ const LARGE_BYTES: u64 = 64 * 1024;
 /// Shorter computation between two polling calls is waiting, not work.
 const POLL_GAP_NS: i64 = 10_000;
 
-/// Computation of a rank in a segment.
+/// Computation of a rank in a segment; where it is known when the rank had no core, only computation on a core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct SegmentLoad {
@@ -118,12 +119,13 @@ pub struct AdviceInputs {
 }
 
 impl AdviceInputs {
-    /// Collects the input from a history.
+    /// Collects the input from a history; `off_cpu` says when ranks had no core, if that is known.
     pub fn from_history(
         recording: &Recording,
         history: &History,
         replay: &WhatIfReplay,
         sites: SiteGroups,
+        off_cpu: Option<&OffCpuIntervals>,
         comm: &dyn ProcessGroup,
     ) -> AdviceInputs {
         let run_ns = replay.recorded_ns();
@@ -131,7 +133,7 @@ impl AdviceInputs {
         let look = |(index, location): (usize, &Location)| {
             let begin = history.locations[history.locations_of_rank(location.rank).start].calls.leave.first().copied().unwrap_or(0);
             LocationInputs {
-                loads: segment_loads(location, &sites, begin, run_ns),
+                loads: segment_loads(location, &sites, off_cpu, begin, run_ns),
                 calls: call_totals(location, index, &sites, replay),
                 partner_count: count_partners(location),
                 pairs: if several_hosts { pair_traffic(location, index, replay) } else { FxHashMap::default() },
@@ -192,7 +194,13 @@ struct LocationInputs {
     pairs: FxHashMap<(u32, u32), PairTraffic>,
 }
 
-fn segment_loads(location: &Location, sites: &SiteGroups, begin: i64, run_ns: i64) -> FxHashMap<Segment, SegmentLoad> {
+fn segment_loads(
+    location: &Location,
+    sites: &SiteGroups,
+    off_cpu: Option<&OffCpuIntervals>,
+    begin: i64,
+    run_ns: i64,
+) -> FxHashMap<Segment, SegmentLoad> {
     let mut loads: FxHashMap<Segment, SegmentLoad> = FxHashMap::default();
     for row in 1..location.len() {
         let Some(segment) = segment::segment_before(location, row) else { continue };
@@ -204,7 +212,7 @@ fn segment_loads(location: &Location, sites: &SiteGroups, begin: i64, run_ns: i6
         let load = loads.entry(sites.representative_segment(segment)).or_default();
         let time = i128::from(location.calls.enter[row] - begin).max(0);
         let window = (time * WINDOWS as i128 / i128::from(run_ns.max(1))) as usize;
-        load.windows[window.min(WINDOWS - 1)] += ns;
+        load.windows[window.min(WINDOWS - 1)] += ns - off_cpu.map_or(0, |off_cpu| off_cpu.preempted_ns(location, row));
         load.visits += 1;
     }
     loads

@@ -16,7 +16,7 @@ pub(crate) struct RuleContext<'a> {
     pub recording: &'a Recording,
     pub findings: &'a RunFindings,
     pub inputs: &'a AdviceInputs,
-    /// Nanoseconds of each segment on the critical path.
+    /// Nanoseconds of computation in each segment on the critical path.
     critical_path: BTreeMap<Segment, i64>,
     /// Delay costs of the segments of each rank, in nanoseconds.
     delay_costs: BTreeMap<u32, BTreeMap<Segment, i64>>,
@@ -56,7 +56,8 @@ impl<'a> RuleContext<'a> {
     pub(crate) fn new(recording: &'a Recording, findings: &'a RunFindings, inputs: &'a AdviceInputs) -> RuleContext<'a> {
         let mut critical_path = BTreeMap::new();
         for (segment, ns) in &findings.critical_path.segments {
-            *critical_path.entry(inputs.sites.representative_segment(*segment)).or_default() += ns;
+            let no_core_ns = findings.critical_path.no_core.segments.get(segment).unwrap_or(&0);
+            *critical_path.entry(inputs.sites.representative_segment(*segment)).or_default() += ns - no_core_ns;
         }
         let mut delay_costs: BTreeMap<u32, BTreeMap<Segment, i64>> = BTreeMap::new();
         for ((segment, late), cost) in &findings.delay_costs {
@@ -96,7 +97,7 @@ impl<'a> RuleContext<'a> {
         self.inputs.loads.keys().copied()
     }
 
-    /// Nanoseconds of a segment on the critical path.
+    /// Nanoseconds of computation in a segment on the critical path.
     pub(crate) fn critical_path_ns(&self, segment: Segment) -> i64 {
         self.critical_path.get(&segment).copied().unwrap_or(0)
     }
