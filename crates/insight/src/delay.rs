@@ -5,6 +5,8 @@
 //! the total computation. If the late rank had itself waited in that interval, part of the cost goes to that wait and is propagated to
 //! *its* cause, until it reaches computation. (Böhme, Geimer et al., "Identifying the root causes of wait states", 2010, 2016.)
 //!
+//! Where the late rank had no core for longer than the waiting one, that part of the excess is the machine's, not computation.
+//!
 //! Waits are processed in reverse causal order: one is propagated once everything that can be attributed to it is known.
 
 use std::collections::BTreeMap;
@@ -18,6 +20,7 @@ use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
 use sintonia_recording::comm_event::{CollectiveGroup, group_communicator};
 
+use crate::off_cpu::OffCpuIntervals;
 use crate::segment::{self, Segment};
 use crate::wait_states::WaitInstance;
 
@@ -31,14 +34,44 @@ pub struct DelayCost {
     pub direct_ns: i64,
     /// Nanoseconds of waits it caused indirectly: propagated by ranks that waited for it.
     pub indirect_ns: i64,
+    /// The part of `direct_ns` that it caused because it had no core.
+    pub no_core_direct_ns: i64,
+    /// The same of `indirect_ns`.
+    pub no_core_indirect_ns: i64,
+}
+
+impl DelayCost {
+    /// Nanoseconds of waits that its computation caused.
+    pub(crate) fn computation_ns(&self) -> i64 {
+        self.direct_ns + self.indirect_ns - self.no_core_ns()
+    }
+
+    /// Nanoseconds of waits that it caused because it had no core.
+    pub(crate) fn no_core_ns(&self) -> i64 {
+        self.no_core_direct_ns + self.no_core_indirect_ns
+    }
+
+    /// Adds the costs of an excess, of which in a part there was no core.
+    fn add(&mut self, direct_ns: i64, indirect_ns: i64, no_core_ns: i64, excess_ns: i64) {
+        self.direct_ns += direct_ns;
+        self.indirect_ns += indirect_ns;
+        self.no_core_direct_ns += proportion(direct_ns, no_core_ns, excess_ns);
+        self.no_core_indirect_ns += proportion(indirect_ns, no_core_ns, excess_ns);
+    }
 }
 
 /// Delay costs by segment and delayed rank.
 pub type DelayCosts = BTreeMap<(Segment, u32), DelayCost>;
 
 /// The delay costs of a run; every process of the group gets all of them.
-pub fn delay_costs(recording: &Recording, history: &History, waits: &[Vec<WaitInstance>], comm: &dyn ProcessGroup) -> DelayCosts {
-    let mut tracer = DelayTracer::new(recording, history, waits, comm);
+pub fn delay_costs(
+    recording: &Recording,
+    history: &History,
+    waits: &[Vec<WaitInstance>],
+    off_cpu: Option<&OffCpuIntervals>,
+    comm: &dyn ProcessGroup,
+) -> DelayCosts {
+    let mut tracer = DelayTracer { off_cpu, ..DelayTracer::new(recording, history, waits, comm) };
     loop {
         tracer.trace();
         if !tracer.exchange_requests(comm) && !tracer.break_cycle(comm) {
@@ -69,6 +102,8 @@ struct DelayRequest {
     sync_point: SyncPoint,
     /// Computation of the waiting rank since the synchronisation point.
     computed: SegmentSums,
+    /// The part of it in which the waiting rank had no core.
+    no_core: SegmentSums,
 }
 
 /// Nanoseconds by segment.
@@ -184,6 +219,8 @@ fn partition_point_near<T>(items: &[T], near: usize, is_before: impl Fn(&T) -> b
 
 struct DelayTracer<'a> {
     history: &'a History,
+    /// When threads had no core, if that is known.
+    off_cpu: Option<&'a OffCpuIntervals>,
     members: FxHashMap<CollectiveGroup, Vec<u32>>,
     /// The collectives of each location and the rows in which it joined them, by collective.
     joined_rows: Vec<Vec<(u32, u32)>>,
@@ -221,6 +258,7 @@ impl<'a> DelayTracer<'a> {
         let outgoing = vec![Vec::new(); comm.size()];
         DelayTracer {
             history,
+            off_cpu: None,
             members: group_members(recording, history, comm),
             joined_rows: history.locations.par_iter().map(joined_rows).collect(),
             locations,
@@ -264,7 +302,13 @@ impl<'a> DelayTracer<'a> {
                 break sync_point;
             }
         };
-        DelayRequest { cause: wait.cause, wait_ns: wait.ns, charged_ns, sync_point, computed }
+        let no_core = self.no_core(location, cursor.row + 1, wait.row as usize);
+        DelayRequest { cause: wait.cause, wait_ns: wait.ns, charged_ns, sync_point, computed, no_core }
+    }
+
+    /// The time without a core in the segments before some consecutive calls.
+    fn no_core(&self, location: &Location, first: usize, last: usize) -> SegmentSums {
+        self.off_cpu.map(|off_cpu| off_cpu.preempted_by_segment(location, first, last)).unwrap_or_default()
     }
 
     /// The synchronisation point at this call with the rank that was late, if any. A collective that the waiting rank has started but not
@@ -293,6 +337,7 @@ impl<'a> DelayTracer<'a> {
     fn attribute(&mut self, late: usize, request: &DelayRequest) {
         let location = &self.history.locations[late];
         let first_row = self.sync_row(late, request.sync_point).map_or(0, |row| row + 1).min(request.cause.row);
+        let no_core = self.no_core(location, first_row as usize, request.cause.row as usize);
         let computed = &mut self.computed;
         computed.clear();
         for row in first_row as usize..=request.cause.row as usize {
@@ -313,8 +358,8 @@ impl<'a> DelayTracer<'a> {
         for (segment, ns) in excess {
             let cost = self.costs.entry((segment, location.rank)).or_default();
             let own = proportion(longer, ns, all_excess);
-            cost.direct_ns += proportion(direct, own, whole);
-            cost.indirect_ns += proportion(request.charged_ns, own, whole);
+            let no_core_ns = no_core.get(&segment).map_or(0, |own| own - request.no_core.get(&segment).copied().unwrap_or(0)).clamp(0, ns);
+            cost.add(proportion(direct, own, whole), proportion(request.charged_ns, own, whole), no_core_ns, ns);
         }
         let charged_ns = &mut self.locations[late].charged_ns[between];
         for (wait, charged_ns) in waits.iter().zip(charged_ns).filter(|(wait, _)| is_traced(wait)) {
@@ -384,6 +429,8 @@ impl<'a> DelayTracer<'a> {
         let entry = |((segment, rank), cost): (&(Segment, u32), &DelayCost)| DelayCostRow {
             direct_ns: cost.direct_ns,
             indirect_ns: cost.indirect_ns,
+            no_core_direct_ns: cost.no_core_direct_ns,
+            no_core_indirect_ns: cost.no_core_indirect_ns,
             segment: *segment,
             rank: *rank,
             padding: 0,
@@ -394,6 +441,8 @@ impl<'a> DelayTracer<'a> {
             let cost = costs.entry((entry.segment, entry.rank)).or_default();
             cost.direct_ns += entry.direct_ns;
             cost.indirect_ns += entry.indirect_ns;
+            cost.no_core_direct_ns += entry.no_core_direct_ns;
+            cost.no_core_indirect_ns += entry.no_core_indirect_ns;
         }
         costs
     }
@@ -520,7 +569,9 @@ impl DelayRequest {
         let head = [rank, thread, row, kind, a, b, c, self.computed.len() as u32].map(i64::from);
         let mut words: Vec<i64> = head.to_vec();
         words.extend([number as i64, self.wait_ns, self.charged_ns, last_enter]);
-        words.extend(self.computed.iter().flat_map(|(segment, ns)| [i64::from(segment.from), i64::from(segment.to), *ns]));
+        words.extend(sum_words(&self.computed));
+        words.push(self.no_core.len() as i64);
+        words.extend(sum_words(&self.no_core));
         buffer.extend_from_slice(bytemuck::cast_slice(&words));
     }
 
@@ -537,12 +588,23 @@ impl DelayRequest {
             }
             _ => SyncPoint::None,
         };
-        let (computed, rest) = rest.split_at_checked(3 * small(7) as usize)?;
+        let (computed, rest) = read_sums(rest, head[7])?;
+        let (no_core_count, rest) = rest.split_first()?;
+        let (no_core, rest) = read_sums(rest, *no_core_count)?;
         *words = rest;
-        let computed = computed.chunks_exact(3).map(|c| (Segment { from: c[0] as u32, to: c[1] as u32 }, c[2])).collect();
         let cause = CallId { rank: small(0), thread: small(1), row: small(2) };
-        Some(DelayRequest { cause, wait_ns: head[9], charged_ns: head[10], sync_point, computed })
+        Some(DelayRequest { cause, wait_ns: head[9], charged_ns: head[10], sync_point, computed, no_core })
     }
+}
+
+fn sum_words(sums: &SegmentSums) -> impl Iterator<Item = i64> {
+    sums.iter().flat_map(|(segment, ns)| [i64::from(segment.from), i64::from(segment.to), *ns])
+}
+
+/// Reads a number of sums; returns what follows them too.
+fn read_sums(words: &[i64], count: i64) -> Option<(SegmentSums, &[i64])> {
+    let (sums, rest) = words.split_at_checked(usize::try_from(count).ok()?.checked_mul(3)?)?;
+    Some((sums.chunks_exact(3).map(|sum| (Segment { from: sum[0] as u32, to: sum[1] as u32 }, sum[2])).collect(), rest))
 }
 
 /// The last wait of a process that cannot be propagated.
@@ -560,6 +622,8 @@ struct StalledWait {
 struct DelayCostRow {
     direct_ns: i64,
     indirect_ns: i64,
+    no_core_direct_ns: i64,
+    no_core_indirect_ns: i64,
     segment: Segment,
     rank: u32,
     padding: u32,

@@ -96,7 +96,7 @@ impl RunFindings {
         };
         let delays = |comm: &dyn ProcessGroup| {
             report_activity(progress, "tracing root causes", progress::DELAY_STEPS * recording.header.ranks.len(), || {
-                delay::delay_costs(recording, history, waits, comm)
+                delay::delay_costs(recording, history, waits, off_cpu, comm)
             })
         };
         let (phases, (delay_costs, (critical_path, waits, segments))) = comm.join(phases, |comm| comm.join(delays, along_history));

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use sintonia_program::history::Location;
 use sintonia_recording::Recording;
 use sintonia_recording::header::RecordedRank;
 use sintonia_recording::off_cpu::ThreadOffCpu;
 use sintonia_replay::Error;
+
+use crate::segment::{self, Segment};
 
 /// The intervals of each thread, by rank and thread.
 #[derive(Default)]
@@ -39,6 +42,21 @@ impl OffCpuIntervals {
         self.of_location(location).map_or(0, |own| preempted_ns(own, location, row))
     }
 
+    /// The same by segment, over the segments before some consecutive calls.
+    pub(crate) fn preempted_by_segment(&self, location: &Location, first: usize, last: usize) -> FxHashMap<Segment, i64> {
+        let mut sums = FxHashMap::default();
+        let Some(own) = self.of_location(location).filter(|_| 0 < last && first <= last) else { return sums };
+        if waiting_ns(own, location.compute_begin(first.max(1)), location.calls.enter[last]) == 0 {
+            return sums;
+        }
+        for row in first.max(1)..=last {
+            let ns = preempted_ns(own, location, row);
+            if let Some(segment) = segment::segment_before(location, row).filter(|_| ns > 0) {
+                *sums.entry(segment).or_default() += ns;
+            }
+        }
+        sums
+    }
 }
 
 fn waiting_ns(own: &ThreadOffCpu, begin: i64, end: i64) -> i64 {

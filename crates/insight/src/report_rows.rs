@@ -113,10 +113,13 @@ impl RootCause {
     pub fn from_findings(recording: &Recording, findings: &RunFindings) -> Vec<RootCause> {
         let mut sums: BTreeMap<(SourceLocation, SourceLocation), DelaySum> = BTreeMap::new();
         for ((segment, rank), cost) in &findings.delay_costs {
-            let all = cost.direct_ns + cost.indirect_ns;
+            let all = cost.computation_ns();
+            if all == 0 && cost.no_core_ns() > 0 {
+                continue;
+            }
             let sum = sums.entry(segment_ends(recording, *segment)).or_default();
             sum.ns += all;
-            sum.indirect_ns += cost.indirect_ns;
+            sum.indirect_ns += cost.indirect_ns - cost.no_core_indirect_ns;
             *sum.ranks.entry(*rank).or_default() += all;
         }
         let cause = |((from, to), sum): ((SourceLocation, SourceLocation), DelaySum)| {
@@ -131,11 +134,41 @@ impl RootCause {
     }
 }
 
+/// A rank that had no core and therefore made other ranks wait.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CoreDelay {
+    /// The rank.
+    pub rank: u32,
+    /// Delay costs in seconds, over all segments.
+    pub seconds: f64,
+    /// The indirect (propagated) part of them.
+    pub passed_on_s: f64,
+}
+
+impl CoreDelay {
+    /// All ranks that did so, largest cost first.
+    pub fn from_findings(findings: &RunFindings) -> Vec<CoreDelay> {
+        let mut ranks: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
+        for ((_, rank), cost) in findings.delay_costs.iter().filter(|(_, cost)| cost.no_core_ns() > 0) {
+            let (all, indirect) = ranks.entry(*rank).or_default();
+            *all += cost.no_core_ns();
+            *indirect += cost.no_core_indirect_ns;
+        }
+        let mut ranks: Vec<(u32, (i64, i64))> = ranks.into_iter().collect();
+        ranks.sort_by_key(|(rank, (all, _))| (Reverse(*all), *rank));
+        let delay = |(rank, (all, indirect))| CoreDelay { rank, seconds: seconds(all), passed_on_s: seconds(indirect) };
+        ranks.into_iter().map(delay).collect()
+    }
+}
+
 /// The critical path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CriticalPath {
     /// Its length in seconds.
     pub seconds: f64,
+    /// The part in which the thread was ready to run and had no core, in seconds; `None` if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_core_s: Option<f64>,
     /// Number of transitions from one rank to another.
     pub jumps: u64,
     /// Computation on it, longest first.
@@ -169,16 +202,26 @@ pub struct PathCall {
     #[serde(flatten)]
     pub source: SourceLocation,
     /// Seconds on the path.
-    /// The part in which the thread was ready to run and had no core, in seconds; `None` if unknown.
+    pub seconds: f64,
+    /// The part without a core.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_core_s: Option<f64>,
-    pub seconds: f64,
+}
+
+/// Nanoseconds of a part of the path.
+#[derive(Clone, Copy, Default)]
+struct PathTime {
+    ns: i64,
+    no_core_ns: i64,
+    /// The mean of all ranks, on a core.
+    mean_ns: i64,
 }
 
 impl CriticalPath {
     /// The critical path with source locations.
     pub(crate) fn from_findings(recording: &Recording, findings: &RunFindings, cores: &CoreFindings) -> CriticalPath {
         let path = &findings.critical_path;
+        let known = |ns: i64| cores.off_cpu().map(|_| seconds(ns));
         let ranks = recording.header.size.max(1) as i64;
         let mut segments: BTreeMap<(SourceLocation, SourceLocation), PathTime> = BTreeMap::new();
         for (segment, ns) in &path.segments {
@@ -210,25 +253,12 @@ impl CriticalPath {
         let mut ranks: Vec<(u32, f64)> = path.ranks.iter().map(|(rank, ns)| (*rank, seconds(*ns))).collect();
         ranks.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         CriticalPath { seconds: seconds(path.length_ns()), no_core_s: known(path.no_core.ns()), jumps: path.jumps, segments, calls, ranks }
-    /// The part without a core.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub no_core_s: Option<f64>,
-}
-
-/// Nanoseconds of a part of the path.
-#[derive(Clone, Copy, Default)]
-struct PathTime {
-    ns: i64,
-    no_core_ns: i64,
-    /// The mean of all ranks, on a core.
-    mean_ns: i64,
     }
 }
 
 /// Corrections of the clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ClockRepair {
-        let known = |ns: i64| cores.off_cpu().map(|_| seconds(ns));
     /// Messages that seemed to arrive before they were sent, barriers left before the last rank entered, and exposure epochs closed before
     /// the last access.
     pub violations: u64,

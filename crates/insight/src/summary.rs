@@ -21,7 +21,7 @@ use crate::gaps::RecordingGaps;
 use crate::phase_efficiency::PhaseEfficiency;
 use crate::progress::{self, ProgressSink};
 use crate::rank_times::{self, FocusOfAnalysis, RankTimes, RunTimes, elapsed_s};
-use crate::report_rows::{ClockRepair, CriticalPath, RootCause, WaitState};
+use crate::report_rows::{ClockRepair, CoreDelay, CriticalPath, RootCause, WaitState};
 use crate::resources::RankUsage;
 use crate::tally::{CallSum, CallTally};
 use crate::thread_summary::ThreadSummary;
@@ -105,6 +105,9 @@ pub struct RunSummary {
     pub wait_states: Vec<WaitState>,
     /// Root causes of wait states, largest cost first.
     pub root_causes: Vec<RootCause>,
+    /// Ranks that made others wait because they had no core, largest cost first; empty if it is unknown when they had none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub core_delays: Vec<CoreDelay>,
     /// The critical path; `None` for a profile.
     pub critical_path: Option<CriticalPath>,
     /// Advice, largest saving first.
@@ -248,6 +251,7 @@ impl RunSummary {
         self.phases = findings.phases.clone();
         self.wait_states = WaitState::from_findings(recording, findings);
         self.root_causes = RootCause::from_findings(recording, findings);
+        self.core_delays = CoreDelay::from_findings(findings);
         self.critical_path = Some(CriticalPath::from_findings(recording, findings, cores));
         self.advice = Advice::from_candidates(recording, findings, candidates, cores, self.elapsed_s);
         self.add_cores(recording, cores);
@@ -312,6 +316,7 @@ impl RunSummary {
             phases: Vec::new(),
             wait_states: Vec::new(),
             root_causes: Vec::new(),
+            core_delays: Vec::new(),
             critical_path: None,
             advice: Vec::new(),
         }

@@ -18,7 +18,7 @@ pub(crate) struct RuleContext<'a> {
     pub inputs: &'a AdviceInputs,
     /// Nanoseconds of computation in each segment on the critical path.
     critical_path: BTreeMap<Segment, i64>,
-    /// Delay costs of the segments of each rank, in nanoseconds.
+    /// Delay costs of the computation in the segments of each rank, in nanoseconds.
     delay_costs: BTreeMap<u32, BTreeMap<Segment, i64>>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> RuleContext<'a> {
         let mut delay_costs: BTreeMap<u32, BTreeMap<Segment, i64>> = BTreeMap::new();
         for ((segment, late), cost) in &findings.delay_costs {
             let costs = delay_costs.entry(*late).or_default();
-            *costs.entry(inputs.sites.representative_segment(*segment)).or_default() += cost.direct_ns + cost.indirect_ns;
+            *costs.entry(inputs.sites.representative_segment(*segment)).or_default() += cost.computation_ns();
         }
         RuleContext { recording, findings, inputs, critical_path, delay_costs }
     }
@@ -102,7 +102,7 @@ impl<'a> RuleContext<'a> {
         self.critical_path.get(&segment).copied().unwrap_or(0)
     }
 
-    /// Delay costs of the segments of a rank, in nanoseconds.
+    /// Delay costs of the computation in the segments of a rank, in nanoseconds.
     pub(crate) fn delay_costs(&self, rank: u32) -> impl Iterator<Item = (Segment, i64)> {
         self.delay_costs.get(&rank).into_iter().flatten().map(|(segment, ns)| (*segment, *ns))
     }
