@@ -2,7 +2,7 @@
 
 use sintonia_insight::advice::Advice;
 use sintonia_insight::phase_efficiency::PhaseEfficiency;
-use sintonia_insight::report_rows::{ClockRepair, CriticalPath, PathCall, PathSegment, RootCause, WaitState};
+use sintonia_insight::report_rows::{ClockRepair, CoreDelay, CriticalPath, PathCall, PathSegment, RootCause, WaitState};
 use sintonia_insight::{CallSiteTotals, Efficiency, MessageSizeClass, RankPair, RankSpread, RankTimes, RunSummary};
 
 use crate::report::{SCREEN_COLUMNS, hosts, thread_display};
@@ -24,6 +24,8 @@ const MAX_PATH_ROWS: usize = 2;
 const GOOD_EFFICIENCY: f64 = 0.8;
 /// The minimum share of the ranks' time for a wait to be shown on one screen.
 const MIN_WAIT_SHARE: f64 = 0.01;
+/// The minimum share of the critical path for time without a core to be shown.
+const MIN_NO_CORE_SHARE: f64 = 0.01;
 const BAR_WIDTH: usize = 30;
 
 /// The report of a recording with its tuning log; `all` shows every row.
@@ -53,6 +55,7 @@ impl ReportText<'_> {
             self.advice(),
             self.waits(),
             self.root_causes(),
+            self.core_delays(),
             self.critical_path(),
         ];
         let why = why.into_iter().chain([self.tuning.clone()]);
@@ -248,7 +251,7 @@ impl ReportText<'_> {
         }
         let shown = self.shown_rows(MAX_WAITS, worth);
         let heading = self.heading("Waiting for others", shown, states.len());
-        let short_of_cores = self.summary.cores.statement.is_some() && self.summary.cores.split.is_some();
+        let short_of_cores = self.short_of_cores();
         let last = if short_of_cores { "no core" } else { "longest" };
         let title = format!("{heading:<60}{:>12}{:>10}{:>8}{last:>10}", "waits", "time", "of run");
         let row = |state: &WaitState| {
@@ -260,22 +263,34 @@ impl ReportText<'_> {
         std::iter::once(title).chain(states[..shown].iter().map(row)).collect()
     }
 
+    /// Whether ranks had no core for a part of their time, and it is known when.
+    fn short_of_cores(&self) -> bool {
+        self.summary.cores.statement.is_some() && self.summary.cores.split.is_some()
+    }
+
     /// The phases with their efficiencies; a program with one phase has those of the run.
     fn phases(&self) -> Vec<String> {
         let phases = &self.summary.phases;
         if phases.len() < 2 {
             return Vec::new();
         }
-        let heads = ["time", "parallel", "balance", "serial.", "transfer"].map(|head| format!("{head:>10}")).concat();
-        let title = format!("{:<50}{heads}", "Phases of the program");
+        let short_of_cores = self.short_of_cores();
+        // Ranks without a core delay the others: then communication is not judged.
+        let columns = if short_of_cores { ["no core", "parallel", "balance", ""] } else { ["parallel", "balance", "serial.", "transfer"] };
+        let heads = columns.map(|head| format!("{head:>10}")).concat();
+        let title = format!("{:<50}{:>10}{heads}", "Phases of the program", "time");
         let row = |phase: &PhaseEfficiency| {
             let depth = std::iter::successors(phase.part_of, |whole| phases[*whole].part_of).count();
             let goes_round = if phase.repeats { " (loop)" } else { "" };
             let name = format!("{}{}{goes_round}", "  ".repeat(depth + 1), phase.name);
             let share = |value: Option<f64>| format!("{:>10}", value.map_or("-".into(), format_percent));
             let e = phase.efficiency;
-            let shares = [e.map(|e| e.parallel), e.map(|e| e.load_balance), e.and_then(|e| e.serialisation), e.and_then(|e| e.transfer)];
-            format!("{:<50}{:>10}{}", truncate_end(&name, 49), format_seconds(phase.seconds), shares.map(share).concat())
+            let shares = match (e.map(|e| e.parallel), e.map(|e| e.load_balance)) {
+                (parallel, balance) if short_of_cores => vec![phase.no_core, parallel, balance],
+                (parallel, balance) => vec![parallel, balance, e.and_then(|e| e.serialisation), e.and_then(|e| e.transfer)],
+            };
+            let shares: String = shares.into_iter().map(share).collect();
+            format!("{:<50}{:>10}{shares}", truncate_end(&name, 49), format_seconds(phase.seconds))
         };
         std::iter::once(title).chain(phases.iter().map(row)).collect()
     }
@@ -285,7 +300,8 @@ impl ReportText<'_> {
         if causes.is_empty() {
             return Vec::new();
         }
-        let what = if self.summary.cores.statement.is_some() { " (or lack of a core)" } else { "" };
+        let cores = &self.summary.cores;
+        let what = if cores.statement.is_some() && cores.split.is_none() { " (or lack of a core)" } else { "" };
         let title = format!("{:<60}{:>12}{:>10}  late ranks", format!("Computation{what} that made others wait"), "waits", "indirect");
         let row = |cause: &RootCause| {
             let (from, to) = (&cause.from, &cause.to);
@@ -301,20 +317,39 @@ impl ReportText<'_> {
         std::iter::once(title).chain(causes.iter().map(row)).collect()
     }
 
+    /// The ranks that made others wait because they waited for a core.
+    fn core_delays(&self) -> Vec<String> {
+        let delays = &self.summary.core_delays;
+        if delays.is_empty() {
+            return Vec::new();
+        }
+        let title = format!("{:<60}{:>12}{:>10}", "Ranks that waited for a core and made others wait", "waits", "indirect");
+        let row = |delay: &CoreDelay| {
+            let (waits, indirect) = (format_seconds(delay.seconds), format_seconds(delay.passed_on_s));
+            format!("  {:<58}{waits:>12}{indirect:>10}", format!("rank {}", delay.rank))
+        };
+        std::iter::once(title).chain(delays.iter().map(row)).collect()
+    }
+
     fn critical_path(&self) -> Vec<String> {
         let Some(path) = self.summary.critical_path.as_ref().filter(|path| path.seconds > 0.0) else { return Vec::new() };
         let share = |part: f64| format_percent(part / path.seconds);
-        let computes: f64 = path.segments.iter().map(|segment| segment.seconds).sum();
-        let title = format!("Critical path: {}, {} of it computation", format_seconds(path.seconds), share(computes));
+        let computes: f64 = path.segments.iter().map(|segment| segment.seconds - segment.no_core_s.unwrap_or(0.0)).sum();
+        let no_core = |seconds: Option<f64>| {
+            let seconds = seconds.filter(|seconds| *seconds >= MIN_NO_CORE_SHARE * path.seconds);
+            seconds.map(|seconds| format!(", {} without a core", share(seconds))).unwrap_or_default()
+        };
+        let waited = no_core(path.no_core_s);
+        let title = format!("Critical path: {}, {} of it computation{waited}", format_seconds(path.seconds), share(computes));
         let segment = |s: &PathSegment| {
             let uneven = if s.imbalance_s > 0.01 * path.seconds {
                 format!(", critical-path imbalance {}", format_seconds(s.imbalance_s))
             } else {
                 String::new()
             };
-            format!("  {:>5}  {} -> {}{uneven}", share(s.seconds), s.from, s.to)
+            format!("  {:>5}  {} -> {}{}{uneven}", share(s.seconds), s.from, s.to, no_core(s.no_core_s))
         };
-        let call = |c: &PathCall| format!("  {:>5}  in MPI, called at {}", share(c.seconds), c.source);
+        let call = |c: &PathCall| format!("  {:>5}  in MPI, called at {}{}", share(c.seconds), c.source, no_core(c.no_core_s));
         let mut rows: Vec<(f64, String)> = path.segments.iter().map(|s| (s.seconds, segment(s))).collect();
         rows.extend(path.calls.iter().map(|c| (c.seconds, call(c))));
         rows.sort_by(|a, b| b.0.total_cmp(&a.0));
