@@ -34,6 +34,7 @@ const TRUNCATABLE_LISTS: &[(&str, &[&str])] = &[
             "wait_states.waited_for",
             "root_causes",
             "root_causes.ranks",
+            "core_delays",
             "critical_path.segments",
             "critical_path.calls",
             "critical_path.ranks",

@@ -17,4 +17,6 @@ export interface ComparedRun {
     efficiency: Efficiency | null;
     computation_scalability: number | null;
     global: number | null;
+    /** Whether its ranks had too few cores, in one sentence. */
+    no_core: string | null;
 }

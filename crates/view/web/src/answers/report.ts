@@ -37,6 +37,8 @@ export interface Report {
     phases: PhaseEfficiency[];
     wait_states: WaitState[];
     root_causes: RootCause[];
+    /** Only if ranks made others wait because they had no core. */
+    core_delays?: CoreDelay[];
     critical_path: CriticalPath | null;
     advice: Advice[];
 }
@@ -170,6 +172,8 @@ export interface PhaseEfficiency {
     repeats: boolean;
     ranks: number;
     seconds: number;
+    /** Share of its ranks' time, if it is known when they had no core. */
+    no_core?: number;
     efficiency: Efficiency | null;
 }
 
@@ -197,11 +201,20 @@ export interface RootCause {
     ranks: number[];
 }
 
+/** A rank that waited for a core and delayed other ranks. */
+export interface CoreDelay {
+    rank: number;
+    seconds: number;
+    passed_on_s: number;
+}
+
 export interface CriticalPath {
     seconds: number;
+    /** Of it without a core, if that is known; the same in its parts. */
+    no_core_s?: number;
     jumps: number;
-    segments: { from: SourceLocation; to: SourceLocation; seconds: number; imbalance_s: number }[];
-    calls: (SourceLocation & { seconds: number })[];
+    segments: { from: SourceLocation; to: SourceLocation; seconds: number; no_core_s?: number; imbalance_s: number }[];
+    calls: (SourceLocation & { seconds: number; no_core_s?: number })[];
     ranks: [rank: number, seconds: number][];
 }
 

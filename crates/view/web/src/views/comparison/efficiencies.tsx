@@ -47,7 +47,7 @@ const ROWS: EfficiencyRow[] = [
 export function Efficiencies({ comparison: { runs, growth } }: { comparison: Comparison }) {
     const work = growth === 'weak' ? 'weak scaling: constant work per rank' : 'strong scaling: constant total work';
     const names = uniqueNames(runs.map(({ recording }) => recording));
-    return (
+    const figure = (
         <Figure
             title="Efficiencies"
             description={`Relative to the first run (${work}).`}
@@ -84,6 +84,21 @@ export function Efficiencies({ comparison: { runs, growth } }: { comparison: Com
                 </table>
             </div>
         </Figure>
+    );
+    return (
+        <>
+            {runs.map(({ no_core }, index) => no_core && <CoreStatement key={index} name={names[index] ?? ''} statement={no_core} />)}
+            {figure}
+        </>
+    );
+}
+
+/** A run whose ranks had no core for a part of their time. */
+function CoreStatement({ name, statement }: { name: string; statement: string }) {
+    return (
+        <p class="no-cores" role="alert">
+            {name}: <strong>{statement}</strong> Its figures contain that.
+        </p>
     );
 }
 

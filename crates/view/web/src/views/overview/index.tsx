@@ -13,7 +13,7 @@ import { EfficiencyTree } from './efficiency-tree';
 import { Bindings, Hosts } from './hosts';
 import { MessageSizes, Operations } from './operations';
 import { RunFacts } from './run-facts';
-import { CriticalPathTable, RootCauses, WaitStates } from './wait-causes';
+import { CoreDelays, CriticalPathTable, RootCauses, WaitStates } from './wait-causes';
 import './overview.css';
 import type { OverviewProps } from './overview-props';
 import { Phases } from './phases';
@@ -62,6 +62,7 @@ function OverviewSections(part: OverviewProps) {
             <RankTimes {...part} />
             <WaitStates {...part} />
             <RootCauses {...part} />
+            <CoreDelays {...part} />
             <CriticalPathTable {...part} />
             <Phases {...part} />
             <div class="beside">

@@ -14,11 +14,20 @@ interface PhaseRow {
     depth: number;
 }
 
+/** Only in a run whose ranks had no core for a part of their time. */
+const NO_CORE: TableColumn<PhaseRow> = {
+    name: 'no core',
+    description: "Share of the ranks' time in it in which they were ready to run and had no core",
+    value: ({ phase }) => phase.no_core,
+    render: ({ phase }) => (phase.no_core === undefined ? '–' : percent(phase.no_core)),
+};
+
 export function Phases({ report }: OverviewProps) {
-    const { phases } = report;
+    const { phases, cores } = report;
     // With a single phase, the efficiencies are those of the run.
     if (phases.length < 2) return null;
     const max = Math.max(...phases.map(({ seconds }) => seconds), Number.MIN_VALUE);
+    const withoutCore = cores.statement !== null && cores.split !== null;
     const rows = phases.map((phase, index) => ({ phase, index, depth: depthOf(phases, phase, (one) => one.part_of) }));
     const share = (name: string, key: keyof Efficiency): TableColumn<PhaseRow> => ({
         name,
@@ -49,11 +58,11 @@ export function Phases({ report }: OverviewProps) {
             render: ({ phase }) => seconds(phase.seconds),
             bar: ({ phase }) => phase.seconds / max,
         },
+        ...(withoutCore ? [NO_CORE] : []),
         share('parallel efficiency', 'parallel'),
         share('load balance', 'load_balance'),
-        share('communication', 'communication'),
-        share('serialisation', 'serialisation'),
-        share('transfer', 'transfer'),
+        // Ranks without a core delay the others: then communication is not judged.
+        ...(withoutCore ? [] : [share('communication', 'communication'), share('serialisation', 'serialisation'), share('transfer', 'transfer')]),
     ];
     return <TableFigure title="Phases of the program" columns={columns} rows={rows} rowKey={({ index }) => String(index)} />;
 }

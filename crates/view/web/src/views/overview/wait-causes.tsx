@@ -1,6 +1,6 @@
 // Causes of lost time: wait states, the computation that caused them, and the critical path.
 
-import { type CriticalPath, type RootCause, totalRankSeconds, type WaitState } from '../../answers/report';
+import { type CoreDelay, type CriticalPath, type RootCause, totalRankSeconds, type WaitState } from '../../answers/report';
 import { DataTable, type TableColumn, toCsvTable } from '../../charts/data-table';
 import { Figure } from '../../charts/figure';
 import { TableFigure } from '../../charts/table-figure';
@@ -144,23 +144,75 @@ export function RootCauses({ report, recording }: OverviewProps) {
     );
 }
 
+/** Ranks that made others wait because they waited for a core: delays that no computation explains. */
+export function CoreDelays({ report }: OverviewProps) {
+    const { core_delays: delays = [] } = report;
+    if (delays.length === 0) return null;
+    const max = Math.max(...delays.map(({ seconds }) => seconds), Number.MIN_VALUE);
+    const columns: TableColumn<CoreDelay>[] = [
+        { name: 'rank', value: ({ rank }) => rank, render: ({ rank }) => <RanksLink ranks={[rank]} /> },
+        {
+            name: 'waits',
+            unit: 's',
+            description: 'Seconds that other ranks waited because it had no core while it computed',
+            value: (delay) => delay.seconds,
+            render: (delay) => seconds(delay.seconds),
+            bar: (delay) => delay.seconds / max,
+            barColour: '--waiting',
+        },
+        {
+            name: 'indirect',
+            unit: 's',
+            description: 'Part of it that was propagated by ranks that had waited themselves',
+            value: ({ passed_on_s }) => passed_on_s,
+            render: ({ passed_on_s }) => seconds(passed_on_s),
+        },
+    ];
+    return (
+        <TableFigure
+            title="Ranks that waited for a core and made others wait"
+            columns={columns}
+            rows={delays}
+            rowKey={({ rank }) => String(rank)}
+            initialRows={INITIAL_ROWS}
+        />
+    );
+}
+
 interface PathPart {
     segment?: CriticalPath['segments'][number];
     call?: CriticalPath['calls'][number];
     seconds: number;
+    noCore: number | undefined;
     imbalance: number | null;
 }
+
+/** The part of the path without a core. */
+const PATH_NO_CORE: TableColumn<PathPart> = {
+    name: 'no core',
+    unit: 's',
+    description: 'Part of the time in which the thread was ready to run and had no core',
+    value: ({ noCore }) => noCore,
+    render: ({ noCore }) => (noCore === undefined ? '' : seconds(noCore)),
+};
 
 export function CriticalPathTable({ report, recording }: OverviewProps) {
     const { critical_path: path } = report;
     if (!path || path.seconds <= 0) return null;
     const parts: PathPart[] = [
-        ...path.segments.map((segment) => ({ segment, seconds: segment.seconds, imbalance: segment.imbalance_s })),
-        ...path.calls.map((call) => ({ call, seconds: call.seconds, imbalance: null })),
+        ...path.segments.map((segment) => ({
+            segment,
+            seconds: segment.seconds,
+            noCore: segment.no_core_s,
+            imbalance: segment.imbalance_s,
+        })),
+        ...path.calls.map((call) => ({ call, seconds: call.seconds, noCore: call.no_core_s, imbalance: null })),
     ].sort((one, other) => other.seconds - one.seconds);
     const jumps = `${plural(path.jumps, 'change')} of rank`;
-    const computes = path.segments.reduce((sum, segment) => sum + segment.seconds, 0);
-    const computation = `${percent(computes / path.seconds)} of it computation`;
+    const computes = path.segments.reduce((sum, segment) => sum + segment.seconds - (segment.no_core_s ?? 0), 0);
+    const withoutCore = report.cores.statement !== null && path.no_core_s !== undefined;
+    const noCore = withoutCore ? `, ${percent((path.no_core_s ?? 0) / path.seconds)} without a core` : '';
+    const computation = `${percent(computes / path.seconds)} of it computation${noCore}`;
     const columns: TableColumn<PathPart>[] = [
         { name: 'kind', value: ({ segment }) => (segment ? 'computation' : 'in MPI') },
         {
@@ -184,6 +236,7 @@ export function CriticalPathTable({ report, recording }: OverviewProps) {
             barColour: '--path',
         },
         { name: 'of path', value: (part) => part.seconds / path.seconds, render: (part) => percent(part.seconds / path.seconds) },
+        ...(withoutCore ? [PATH_NO_CORE] : []),
         {
             name: 'imbalance',
             unit: 's',
