@@ -5,9 +5,10 @@ use sintonia_program::process_group::SingleProcess;
 use sintonia_recording::Recording;
 use sintonia_recording::host::OffCpuSource;
 use sintonia_replay::Error;
+use sintonia_replay::call_times::CallTimes;
 use sintonia_replay::changes::ReplayChanges;
-use sintonia_replay::engine::{RecordedNetwork, ReplayCosts, ReplaySink, replay};
-use sintonia_replay::schedule::{DescribedAction, LocationId, Schedule};
+use sintonia_replay::engine::{RecordedNetwork, ReplayCosts, replay};
+use sintonia_replay::schedule::Schedule;
 
 /// A run without waiting for a core.
 pub(crate) struct UndisturbedRun {
@@ -29,47 +30,16 @@ pub(crate) fn knows_when(recording: &Recording) -> bool {
 pub(crate) fn remove_core_waits(recording: &Recording, history: History) -> Result<UndisturbedRun, Error> {
     let changes = ReplayChanges { force_progress: true, ..ReplayChanges::default() };
     let network = replay(recording, &ReplayCosts::Recorded(RecordedNetwork::default()), &changes, None)?.network;
-    let mut times = CallTimes::new(recording.locations()?, &history);
+    let keep = |times: &mut Vec<(i64, i64)>, enter_s, leave_s| times.push((to_ns(enter_s), to_ns(leave_s)));
+    let mut times = CallTimes::new(&recording.locations()?, &history, Vec::with_capacity, keep);
     let outcome = replay(recording, &ReplayCosts::Recorded(network), &changes, Some(&mut times))?;
     Ok(UndisturbedRun {
-        history: history.with_times(recording, &SingleProcess, times.times),
+        history: history.with_times(recording, &SingleProcess, times.into_times()),
         recorded_s: outcome.recorded_s,
         has_communication: !network.transfers.are_too_few(),
     })
 }
 
-/// Collects when calls are entered and left.
-struct CallTimes {
-    /// Index of each replayed location in the history.
-    location_indices: Vec<Option<usize>>,
-    times: Vec<Vec<(i64, i64)>>,
-}
-
-impl CallTimes {
-    fn new(locations: Vec<LocationId>, history: &History) -> CallTimes {
-        let index = |location: &LocationId| {
-            let mut threads = history.locations_of_rank(location.rank);
-            threads.find(|index| history.locations[*index].calls.thread == location.thread)
-        };
-        let times = history.locations.iter().map(|location| Vec::with_capacity(location.len())).collect();
-        CallTimes { location_indices: locations.iter().map(index).collect(), times }
-    }
-}
-
-impl ReplaySink for CallTimes {
-    fn actions(&mut self, _: usize, _: &[DescribedAction]) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn requests(&mut self, _: usize, _: u64) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn call(&mut self, location: usize, _: u32, enter_s: f64, leave_s: f64) -> Result<(), Error> {
-        let to_ns = |seconds: f64| (seconds * 1e9).round() as i64;
-        if let Some(index) = self.location_indices.get(location).copied().flatten() {
-            self.times[index].push((to_ns(enter_s), to_ns(leave_s)));
-        }
-        Ok(())
-    }
+fn to_ns(seconds: f64) -> i64 {
+    (seconds * 1e9).round() as i64
 }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod call_overrides;
+pub mod call_times;
 pub mod changes;
 mod collective_plan;
 pub mod core_shortage_note;

@@ -183,10 +183,6 @@ impl ReplaySink for Received {
         Ok(())
     }
 
-    fn requests(&mut self, _: usize, _: u64) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn call(&mut self, line: usize, action: u32, _: f64, _: f64) -> Result<(), Error> {
         if line == 0 && self.1[action as usize].function.name() == "MPI_Recv" {
             let shape = &self.1[action as usize];
