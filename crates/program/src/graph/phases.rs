@@ -39,6 +39,8 @@ pub struct PhaseTime {
     pub elapsed_ns: u64,
     /// Nanoseconds of computation in it.
     pub compute_ns: u64,
+    /// Nanoseconds in it without a core, as far as that is known.
+    pub no_core_ns: u64,
     /// Calls of all threads; the times are those of the first thread.
     pub calls: u64,
 }
@@ -144,6 +146,7 @@ impl PhaseTree {
                         time.begin_ns = if time.calls > 0 { time.begin_ns.min(visit.first_ns) } else { visit.first_ns };
                         time.end_ns = if time.calls > 0 { time.end_ns.max(visit.last_ns) } else { visit.last_ns };
                         time.elapsed_ns = time.elapsed_ns.saturating_add(visit.calls.total_ns);
+                        time.no_core_ns = time.no_core_ns.saturating_add(visit.no_core_ns);
                     }
                     time.calls += visit.calls.count;
                 }
@@ -160,6 +163,11 @@ impl PhaseTree {
                     time.begin_ns = time.begin_ns.saturating_sub(if begins { segment.total_ns as i64 } else { 0 });
                     time.end_ns = time.end_ns.saturating_add(if ends { segment.total_ns as i64 } else { 0 });
                 }
+            }
+        }
+        for ((from, to), ns) in path.threads.first().iter().flat_map(|thread| &thread.preempted_ns) {
+            for phase in self.ancestors(self.segment_phase(*from, *to)) {
+                times[phase].no_core_ns = times[phase].no_core_ns.saturating_add(*ns);
             }
         }
         self.ranks.push((path.rank, times));
@@ -308,6 +316,7 @@ mod tests {
             elapsed_ns: (end_ns - begin_ns) as u64,
             compute_ns: outside_ns,
             calls,
+            ..PhaseTime::default()
         };
         assert_eq!(phases.ranks, [(3, vec![time(0, 20, 15, 1), time(20, 33, 6, 2), time(33, 50, 7, 1)])]);
     }

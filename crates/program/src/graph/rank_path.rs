@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use sintonia_mpi::FunctionRole as Does;
 use sintonia_recording::call_table::{CallDescriptor, RecordedCall, RequestId};
 use sintonia_recording::comm_event::{CollectiveGroup, CommEvent, PointToPointMessage, RequestTracker};
+use sintonia_recording::off_cpu::ThreadOffCpu;
 use sintonia_recording::raw::{self, part};
 use sintonia_recording::{Error, Recording};
 
@@ -47,6 +48,8 @@ pub struct ThreadPath {
     pub visits: Vec<NodeVisits>,
     /// Its computation between two calls.
     pub segments: FxHashMap<(usize, usize), DurationStats>,
+    /// The part of it in which it had no core, in nanoseconds; only where there is any.
+    pub preempted_ns: FxHashMap<(usize, usize), u64>,
     /// The node of its last call, and when that was left.
     pub last_call: Option<(usize, i64)>,
     /// Its position on the path.
@@ -68,6 +71,8 @@ pub struct NodeVisits {
     pub proc_null: u64,
     /// Effects of the calls.
     pub effects: NodeEffects,
+    /// Nanoseconds in the calls without a core.
+    pub no_core_ns: u64,
     /// When the first call was entered.
     pub first_ns: i64,
     /// When the last call was left.
@@ -134,6 +139,7 @@ impl NodeVisits {
         self.sent = self.sent.saturating_add(other.sent);
         self.received = self.received.saturating_add(other.received);
         self.proc_null += other.proc_null;
+        self.no_core_ns += other.no_core_ns;
         self.effects.merge(other.effects);
     }
 }
@@ -180,6 +186,8 @@ pub(super) struct PathBuilder<'a> {
     tracker: RequestTracker,
     threads: FxHashMap<u16, ThreadPath>,
     exchanges: RankExchanges,
+    /// When its threads were off the processor.
+    off_cpu: Vec<ThreadOffCpu>,
 }
 
 impl<'a> PathBuilder<'a> {
@@ -191,6 +199,7 @@ impl<'a> PathBuilder<'a> {
             tracker: RequestTracker::for_world(world),
             threads: FxHashMap::default(),
             exchanges: RankExchanges::default(),
+            off_cpu: Vec::new(),
         }
     }
 
@@ -200,7 +209,8 @@ impl<'a> PathBuilder<'a> {
         rank: u32,
         transitions: &'a TransitionTable,
     ) -> Result<(RankPath, Vec<LocalNode>), Error> {
-        let mut builder = PathBuilder::new(transitions, recording.world(rank));
+        let off_cpu = recording.off_cpu(rank)?;
+        let mut builder = PathBuilder { off_cpu, ..PathBuilder::new(transitions, recording.world(rank)) };
         let mut calls = recording.calls(rank)?;
         while let Some(call) = calls.next_call() {
             builder.add_call(&call);
@@ -213,6 +223,9 @@ impl<'a> PathBuilder<'a> {
         let Some(point) = self.transitions.point(call) else { return };
         let thread = self.threads.entry(call.thread).or_insert_with(|| ThreadPath { thread: call.thread, ..ThreadPath::default() });
         let node = self.nodes.get_or_insert(thread.local_node(point, self.transitions));
+        if let Some(off_cpu) = self.off_cpu.iter().find(|intervals| intervals.thread == call.thread) {
+            thread.add_no_core(node, call, off_cpu);
+        }
         thread.visit(node, call);
         let visit = &mut thread.visits[node];
         for event in self.tracker.track(call) {
@@ -308,6 +321,25 @@ impl ThreadPath {
         fragments
     }
 
+    /// Adds the time without a core of the next call, at this node, and of the computation before it.
+    fn add_no_core(&mut self, node: usize, call: &RecordedCall, off_cpu: &ThreadOffCpu) {
+        let waiting_ns = |begin: i64, end: i64| off_cpu.within(begin, end).waiting_ns.min(elapsed_ns(begin, end));
+        if let Some((before, left)) = self.last_call
+            && let ns @ 1.. = waiting_ns(left, call.enter)
+        {
+            *self.preempted_ns.entry((before, node)).or_default() += ns;
+        }
+        self.visit_of(node).no_core_ns += waiting_ns(call.enter, call.leave);
+    }
+
+    /// The calls at this node.
+    fn visit_of(&mut self, node: usize) -> &mut NodeVisits {
+        if self.visits.len() <= node {
+            self.visits.resize_with(node + 1, NodeVisits::default);
+        }
+        &mut self.visits[node]
+    }
+
     /// Adds a call at this node.
     fn visit(&mut self, node: usize, call: &RecordedCall) {
         match self.last_call {
@@ -315,10 +347,7 @@ impl ThreadPath {
             None => self.first_node = node,
         }
         self.last_call = Some((node, call.leave));
-        if self.visits.len() <= node {
-            self.visits.resize_with(node + 1, NodeVisits::default);
-        }
-        let visit = &mut self.visits[node];
+        let visit = self.visit_of(node);
         if visit.calls.count == 0 {
             visit.first_ns = call.enter;
         }
@@ -354,6 +383,11 @@ impl ThreadPath {
             segments.entry((number[*from], number[*to])).or_default().merge(times);
         }
         self.segments = segments;
+        let mut preempted_ns: HashMap<(usize, usize), u64> = HashMap::new();
+        for ((from, to), ns) in &self.preempted_ns {
+            *preempted_ns.entry((number[*from], number[*to])).or_default() += ns;
+        }
+        self.preempted_ns = preempted_ns;
     }
 }
 

@@ -94,10 +94,14 @@ fn phases_json(phases: &PhaseTree) -> Vec<Value> {
     let phase = |(number, phase): (usize, &sintonia_program::graph::ProgramPhase)| {
         let ranks = phases.ranks.iter().map(|(rank, times)| (rank, &times[number])).filter(|(_, time)| time.calls > 0);
         let ranks = ranks.map(|(rank, time)| {
-            json!({
+            let mut json = json!({
                 "rank": rank, "begin_s": seconds(time.begin_ns), "end_s": seconds(time.end_ns),
                 "elapsed_s": seconds(time.elapsed_ns as i64), "outside_s": seconds(time.compute_ns as i64), "calls": time.calls,
-            })
+            });
+            if time.no_core_ns > 0 {
+                json["no_core_s"] = seconds(time.no_core_ns as i64).into();
+            }
+            json
         });
         json!({
             "name": phase.name, "parent": phase.parent, "repeats": phase.repeats, "nodes": phase.nodes,
