@@ -291,8 +291,8 @@ mod tests {
     }
 
     #[test]
-    fn one_rank_beside_other_work_is_spoken_of_in_the_singular() {
-        let recording = on_host("0-3", [usage(66, 33, "0-1"), usage(99, 0, "2-3")]).write();
+    fn a_single_rank_is_spoken_of_as_one() {
+        let recording = on_host("0-1", [usage(66, 33, "0-1")]).write();
         let said = "Other work ran on the cores of rank 0: 33 % of its time it waited for a core.";
         assert_eq!(shortage(&recording).statement(&recording.header), said);
     }

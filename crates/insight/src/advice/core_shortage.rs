@@ -43,7 +43,7 @@ fn new(header: &RecordingHeader, shortage: &CoreShortage, cause: &ShortageCause)
     let AdviceText { what, evidence, try_this } = match cause {
         ShortageCause::Oversubscribed { processors, host_processors, threads, ranks, .. } => AdviceText {
             what,
-            evidence: format!("they may run on processors {} of {}", list(processors), host_processors.len().max(processors.len())),
+            evidence: format!("they may run on {} of {}", format_processors(processors), host_processors.len().max(processors.len())),
             try_this: fewer_ranks(
                 launcher,
                 header,
@@ -53,8 +53,12 @@ fn new(header: &RecordingHeader, shortage: &CoreShortage, cause: &ShortageCause)
             ),
         },
         ShortageCause::SharedProcessors { processors, free, .. } => {
-            let free = if free.is_empty() { String::new() } else { format!("; no rank is bound to processors {}", list(free)) };
-            AdviceText { what, evidence: format!("bound to processors {}{free}", list(processors)), try_this: bind_apart(launcher, header) }
+            let free = if free.is_empty() { String::new() } else { format!("; no rank is bound to {}", format_processors(free)) };
+            AdviceText {
+                what,
+                evidence: format!("bound to {}{free}", format_processors(processors)),
+                try_this: bind_apart(launcher, header),
+            }
         }
         ShortageCause::Quota { quota, group, throttled_ns, .. } => {
             let group = group.as_deref().map(|group| format!(" {group}")).unwrap_or_default();
@@ -63,17 +67,18 @@ fn new(header: &RecordingHeader, shortage: &CoreShortage, cause: &ShortageCause)
         }
         ShortageCause::OtherWork { used, load_at_start, processors, .. } => {
             let load = load_at_start.map(|load| format!("; the load average was {load:.1} when the run began")).unwrap_or_default();
-            let evidence = format!("something else used {used:.1} of processors {} on average{load}", list(processors));
+            let evidence = format!("something else used {used:.1} of {} on average{load}", format_processors(processors));
             AdviceText { what, evidence, try_this: be_alone(launcher) }
         }
     };
     let basis = "none: a run without enough cores does not tell how long one with them takes".into();
     let source = SourceLocation::default();
+    let whose = if cause.is_about_one_rank() { "its" } else { "their" };
     Advice {
         kind: KIND,
         what,
         source,
-        evidence: format!("{}; no core for {share} of their time.", capitalise(&evidence)),
+        evidence: format!("{}; no core for {share} of {whose} time.", capitalise(&evidence)),
         try_this,
         saves_s: None,
         basis,
@@ -156,10 +161,11 @@ fn be_alone(launcher: Launcher) -> String {
     )
 }
 
-/// Numbers as ranges: `0-3, 8`.
-fn list(numbers: &[u32]) -> String {
+/// `processor 0`, or several as ranges: `processors 0-3, 8`.
+fn format_processors(numbers: &[u32]) -> String {
     let plain: Vec<i32> = numbers.iter().filter_map(|number| i32::try_from(*number).ok()).collect();
-    sintonia_recording::definitions::format_ranks(&plain).replace(',', ", ")
+    let list = sintonia_recording::definitions::format_ranks(&plain).replace(',', ", ");
+    format!("processor{} {list}", if numbers.len() == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
@@ -173,6 +179,11 @@ mod tests {
         assert_eq!(found("mpirun -bind-to user:0,0 -n 2 ./a"), Some("-bind-to user:0,0".into()));
         assert_eq!(found("mpirun -n 2 taskset -c 0 ./a"), Some("taskset -c 0".into()));
         assert_eq!(found("mpirun --bind-to core ./a"), None);
+    }
+
+    #[test]
+    fn one_processor_is_one() {
+        assert_eq!([format_processors(&[0]), format_processors(&[0, 1, 4])], ["processor 0", "processors 0-1, 4"]);
     }
 
     #[test]

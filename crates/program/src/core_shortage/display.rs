@@ -23,15 +23,18 @@ impl CoreShortage {
             1 => String::new(),
             causes => format!(" {} more {}.", causes - 1, if causes == 2 { "cause" } else { "causes" }),
         };
-        let (whose, who) = if cause.is_about_one() { ("its", "it") } else { ("their", "they") };
+        let (whose, who) = if cause.is_about_one_rank() { ("its", "it") } else { ("their", "they") };
         format!("{}: {share} of {whose} time {who} waited for a core{basis}.{also}", cause.in_words(header))
     }
 }
 
 impl ShortageCause {
-    /// Whether one rank lacked a core, and not several threads of it.
-    fn is_about_one(&self) -> bool {
-        matches!(self, ShortageCause::Quota { ranks, .. } | ShortageCause::OtherWork { ranks, .. } if ranks.len() == 1)
+    /// Whether it concerns a single rank, not threads that compete with each other.
+    pub fn is_about_one_rank(&self) -> bool {
+        match self {
+            ShortageCause::Oversubscribed { .. } | ShortageCause::SharedProcessors { .. } => false,
+            ShortageCause::Quota { ranks, .. } | ShortageCause::OtherWork { ranks, .. } => ranks.len() == 1,
+        }
     }
 
     /// What happened, without its share of the time.
