@@ -24,6 +24,8 @@ struct Shortage {
     report: Value,
     /// Share of the ranks' time without a processor, as the kernel told the ranks.
     ledger: f64,
+    /// Seconds of each rank without a processor.
+    waited_s: Vec<f64>,
 }
 
 impl Shortage {
@@ -38,10 +40,11 @@ impl Shortage {
         command.splice(1..1, launch.options.iter().cloned());
         let run = program.process(mpi, record_command(&output, &[], command)).run_in(folder.path());
         run.expect_status(0);
-        let ledger = (0..launch.ranks).map(|rank| read_ledger(folder.path().join(format!("ledger.{rank}"))));
-        let (waiting, elapsed) = ledger.fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
+        let ledger: Vec<(f64, f64)> = (0..launch.ranks).map(|rank| read_ledger(folder.path().join(format!("ledger.{rank}")))).collect();
+        let (waiting, elapsed) = ledger.iter().fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
+        let waited_s = ledger.iter().map(|(waiting, _)| waiting / 1e9).collect();
         let recording = Recording::at(run, output, folder);
-        Shortage { report: recording.report(), recording, ledger: waiting / elapsed }
+        Shortage { report: recording.report(), recording, ledger: waiting / elapsed, waited_s }
     }
 
     fn statement(&self) -> Option<&str> {
@@ -84,13 +87,18 @@ fn own_processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-#[test]
-fn c252_eight_ranks_share_two_cores() {
+/// Judges a run of every MPI library, where there are two processors.
+fn check(launch: &Launch, judge: impl Fn(&Shortage) -> Result<(), String>) {
     if own_processors() < 2 {
         return not_applicable("there are no two processors");
     }
+    for_every_mpi(|mpi| retry_until_ok(|| judge(&Shortage::record(mpi, launch))));
+}
+
+#[test]
+fn c252_eight_ranks_share_two_cores() {
     let launch = Launch { ranks: 8, before: &["taskset", "-c", "0,1"], mode: "even", ..Launch::default() };
-    for_every_mpi(|mpi| retry_until_ok(|| Shortage::record(mpi, &launch).is("oversubscribed", "8 ranks shared 2", "mpirun -n 2")));
+    check(&launch, |run| run.is("oversubscribed", "8 ranks shared 2", "mpirun -n 2"));
 }
 
 #[test]
@@ -111,11 +119,28 @@ fn c252_two_ranks_are_bound_to_one_core() {
 
 #[test]
 fn c252_another_job_is_on_the_host() {
-    if own_processors() < 2 {
-        return not_applicable("there are no two processors");
-    }
     let launch = Launch { ranks: 2, before: &["taskset", "-c", "0,1"], mode: "rival", ..Launch::default() };
-    for_every_mpi(|mpi| retry_until_ok(|| Shortage::record(mpi, &launch).is("other_work", "Other work ran", "--exclusive")));
+    check(&launch, |run| run.is("other_work", "Other work ran", "--exclusive"));
+}
+
+/// Rank 1 shares its processor, so rank 0 waits for it in every turn: as long as rank 1 had no processor, by its ledger.
+#[test]
+fn c252_a_delay_is_attributed_to_the_missing_core() {
+    let launch = Launch { ranks: 2, mode: "rival_of_1", ..Launch::default() };
+    check(&launch, |run| {
+        let sum = |list: &str, rank: Option<u64>| -> f64 {
+            let rows = run.report[list].as_array().into_iter().flatten().filter(|row| rank.is_none_or(|rank| row["rank"] == rank));
+            rows.filter_map(|row| row["seconds"].as_f64()).sum()
+        };
+        let (by_rank_1, all) = (sum("core_delays", Some(1)), sum("core_delays", None) + sum("root_causes", None));
+        let path = run.report["critical_path"]["no_core_s"].as_f64().unwrap_or(0.0);
+        let [free, rival] = run.waited_s[..] else { return Err("two ranks".into()) };
+        // What rank 0 had to wait for a core itself, it did not wait for rank 1.
+        let close = |found: f64, least: f64, most: f64| (0.8 * least..=1.2 * most).contains(&found);
+        let right = close(by_rank_1, rival - free, rival) && by_rank_1 > 0.8 * all && close(path, rival - free, rival + free);
+        let found = || format!("{by_rank_1} s of {all} s, {path} s on the critical path; ledger {:?}", run.waited_s);
+        if right { Ok(()) } else { Err(found()) }
+    });
 }
 
 /// A control group with a fifth of a processor, of version 1 or 2: little enough to be used up on a busy host.
@@ -151,35 +176,23 @@ fn c252_a_quota_stops_the_ranks() {
 /// Whether the host is busy with something else the ledger knows; the report must say the same.
 #[test]
 fn c252_enough_cores_are_nothing_to_report() {
-    if own_processors() < 2 {
-        return not_applicable("there are no two processors");
-    }
     let launch = Launch { ranks: 2, mode: "even", ..Launch::default() };
-    for_every_mpi(|mpi| {
-        retry_until_ok(|| {
-            let run = Shortage::record(mpi, &launch);
-            run.agrees()?;
-            match (run.ledger, run.statement()) {
-                (..0.02, Some(statement)) => Err(format!("{statement}, but the ledger has {}", run.ledger)),
-                (0.15.., None) => Err(format!("nothing is said, but the ledger has {}", run.ledger)),
-                _ => Ok(()),
-            }
-        });
+    check(&launch, |run| {
+        run.agrees()?;
+        match (run.ledger, run.statement()) {
+            (..0.02, Some(statement)) => Err(format!("{statement}, but the ledger has {}", run.ledger)),
+            (0.15.., None) => Err(format!("nothing is said, but the ledger has {}", run.ledger)),
+            _ => Ok(()),
+        }
     });
 }
 
 #[test]
 fn c252_an_imbalance_of_the_program_keeps_its_advice() {
-    if own_processors() < 2 {
-        return not_applicable("there are no two processors");
-    }
     let launch = Launch { ranks: 2, mode: "uneven", ..Launch::default() };
-    for_every_mpi(|mpi| {
-        retry_until_ok(|| {
-            let run = Shortage::record(mpi, &launch);
-            // Rank 1 could save a third of the run: more than a host explains that is busy for a tenth of it.
-            let told = run.kinds().contains(&"load_imbalance");
-            if told || run.ledger > 0.1 { Ok(()) } else { Err(format!("{}: {:#}", run.ledger, run.report["advice"])) }
-        });
+    check(&launch, |run| {
+        // Rank 1 could save a third of the run: more than a host explains that is busy for a tenth of it.
+        let told = run.kinds().contains(&"load_imbalance");
+        if told || run.ledger > 0.1 { Ok(()) } else { Err(format!("{}: {:#}", run.ledger, run.report["advice"])) }
     });
 }

@@ -7,13 +7,7 @@
  * ranks: 2
  */
 #define _GNU_SOURCE
-#include "check.h"
-#include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
+#include "off_cpu.h"
 
 #define STEPS 60
 
@@ -25,25 +19,11 @@ struct reading {
     struct times last;
 };
 
-static int schedstat;
 static struct {
     const char *what;
     struct reading before, after;
 } ledger[4 * STEPS];
 static int lines;
-
-static long long nanoseconds(clockid_t clock) {
-    struct timespec time;
-    clock_gettime(clock, &time);
-    return time.tv_sec * 1000000000LL + time.tv_nsec;
-}
-
-static long long waiting(void) {
-    char text[100] = "";
-    long long waiting = 0;
-    if (pread(schedstat, text, sizeof text - 1, 0) > 0) sscanf(text, "%*d %lld", &waiting);
-    return waiting;
-}
 
 static struct times times(void) {
     struct times now;
@@ -68,27 +48,6 @@ static void enter(const char *what, struct reading before, struct reading after)
     ledger[lines++].after = after;
 }
 
-static void compute(double seconds) { /* of processor time: a disturbed segment takes longer */
-    long long end = nanoseconds(CLOCK_THREAD_CPUTIME_ID) + (long long)(seconds * 1e9);
-    while (nanoseconds(CLOCK_THREAD_CPUTIME_ID) < end)
-        for (volatile int i = 0; i < 20000; i++) {
-        }
-}
-
-static pid_t start_rival(void) {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(rank % 2, &one);
-    sched_setaffinity(0, sizeof one, &one);
-    pid_t child = fork();
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (;;) {
-        }
-    }
-    return child;
-}
-
 static void write_line(FILE *file, struct reading *from, struct reading *to) {
     long long least = to->first_waiting - from->last.waiting, most = to->last.waiting - from->first_waiting;
     long long waiting = to->last.waiting - from->last.waiting, elapsed = to->last.elapsed - from->last.elapsed;
@@ -98,8 +57,9 @@ static void write_line(FILE *file, struct reading *from, struct reading *to) {
 
 int main(int argc, char **argv) {
     start(&argc, &argv);
-    schedstat = open("/proc/thread-self/schedstat", O_RDONLY);
-    pid_t rival = argc > 1 && strcmp(argv[1], "rival") == 0 ? start_rival() : 0;
+    int has_rival = argc > 1 && strcmp(argv[1], "rival") == 0;
+    if (has_rival) bind_to_own_processor();
+    pid_t rival = has_rival ? start_rival() : 0;
     MPI_Barrier(MPI_COMM_WORLD);
     int sum;
     struct reading last = look();
@@ -120,14 +80,9 @@ int main(int argc, char **argv) {
         enter("call", slept, last);
     }
     CHECK(sum == size * (size - 1) / 2);
-    if (rival) {
-        kill(rival, SIGKILL);
-        waitpid(rival, NULL, 0);
-    }
+    stop_rival(rival);
     if (argc > 1) {
-        char name[32];
-        snprintf(name, sizeof name, "ledger.%d", rank);
-        FILE *file = fopen(name, "w");
+        FILE *file = open_ledger();
         for (int i = 0; file && i < lines; i++) {
             fprintf(file, "%s", ledger[i].what);
             write_line(file, &ledger[i].before, &ledger[i].after);
