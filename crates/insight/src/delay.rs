@@ -63,6 +63,9 @@ impl DelayCost {
 /// Delay costs by segment and delayed rank.
 pub type DelayCosts = BTreeMap<(Segment, u32), DelayCost>;
 
+/// Delay costs of ranks that had no core inside MPI calls, after what these waited for was there.
+pub type CallDelayCosts = BTreeMap<u32, DelayCost>;
+
 /// The delay costs of a run; every process of the group gets all of them.
 pub fn delay_costs(
     recording: &Recording,
@@ -70,7 +73,7 @@ pub fn delay_costs(
     waits: &[Vec<WaitInstance>],
     off_cpu: Option<&OffCpuIntervals>,
     comm: &dyn ProcessGroup,
-) -> DelayCosts {
+) -> (DelayCosts, CallDelayCosts) {
     let mut tracer = DelayTracer { off_cpu, ..DelayTracer::new(recording, history, waits, comm) };
     loop {
         tracer.trace();
@@ -104,6 +107,8 @@ struct DelayRequest {
     computed: SegmentSums,
     /// The part of it in which the waiting rank had no core.
     no_core: SegmentSums,
+    /// Nanoseconds without a core in the calls since the synchronisation point.
+    calls_no_core_ns: i64,
 }
 
 /// Nanoseconds by segment.
@@ -219,8 +224,12 @@ fn partition_point_near<T>(items: &[T], near: usize, is_before: impl Fn(&T) -> b
 
 struct DelayTracer<'a> {
     history: &'a History,
+    /// All waits by location.
+    waits: &'a [Vec<WaitInstance>],
     /// When threads had no core, if that is known.
     off_cpu: Option<&'a OffCpuIntervals>,
+    /// Costs of time without a core in calls.
+    call_costs: FxHashMap<u32, DelayCost>,
     members: FxHashMap<CollectiveGroup, Vec<u32>>,
     /// The collectives of each location and the rows in which it joined them, by collective.
     joined_rows: Vec<Vec<(u32, u32)>>,
@@ -258,7 +267,9 @@ impl<'a> DelayTracer<'a> {
         let outgoing = vec![Vec::new(); comm.size()];
         DelayTracer {
             history,
+            waits,
             off_cpu: None,
+            call_costs: FxHashMap::default(),
             members: group_members(recording, history, comm),
             joined_rows: history.locations.par_iter().map(joined_rows).collect(),
             locations,
@@ -303,12 +314,19 @@ impl<'a> DelayTracer<'a> {
             }
         };
         let no_core = self.no_core(location, cursor.row + 1, wait.row as usize);
-        DelayRequest { cause: wait.cause, wait_ns: wait.ns, charged_ns, sync_point, computed, no_core }
+        let calls_no_core_ns = self.calls_no_core_ns(index, cursor.row, wait.row as usize);
+        DelayRequest { cause: wait.cause, wait_ns: wait.ns, charged_ns, sync_point, computed, no_core, calls_no_core_ns }
     }
 
     /// The time without a core in the segments before some consecutive calls.
     fn no_core(&self, location: &Location, first: usize, last: usize) -> SegmentSums {
         self.off_cpu.map(|off_cpu| off_cpu.preempted_by_segment(location, first, last)).unwrap_or_default()
+    }
+
+    /// The time without a core in the calls from a synchronisation point to a call, which does not count.
+    fn calls_no_core_ns(&self, index: usize, sync_row: usize, row: usize) -> i64 {
+        let (location, waits) = (&self.history.locations[index], &self.waits[index]);
+        self.off_cpu.map_or(0, |off_cpu| off_cpu.late_in_calls_ns(location, waits, sync_row..row))
     }
 
     /// The synchronisation point at this call with the rank that was late, if any. A collective that the waiting rank has started but not
@@ -337,6 +355,8 @@ impl<'a> DelayTracer<'a> {
     fn attribute(&mut self, late: usize, request: &DelayRequest) {
         let location = &self.history.locations[late];
         let first_row = self.sync_row(late, request.sync_point).map_or(0, |row| row + 1).min(request.cause.row);
+        let calls_no_core_ns = self.calls_no_core_ns(late, first_row.saturating_sub(1) as usize, request.cause.row as usize);
+        let calls_no_core_ns = (calls_no_core_ns - request.calls_no_core_ns).max(0);
         let no_core = self.no_core(location, first_row as usize, request.cause.row as usize);
         let computed = &mut self.computed;
         computed.clear();
@@ -353,13 +373,17 @@ impl<'a> DelayTracer<'a> {
         // Ranks that compute equally long in different segments are both on time: only the difference of the totals counts.
         let longer = (computed.values().sum::<i64>() - request.computed.values().sum::<i64>()).max(0);
         let all_excess: i64 = excess.clone().map(|(_, ns)| ns).sum();
-        let whole = longer + waited;
+        let whole = longer + waited + calls_no_core_ns;
         let direct = request.wait_ns.min(whole);
         for (segment, ns) in excess {
             let cost = self.costs.entry((segment, location.rank)).or_default();
             let own = proportion(longer, ns, all_excess);
             let no_core_ns = no_core.get(&segment).map_or(0, |own| own - request.no_core.get(&segment).copied().unwrap_or(0)).clamp(0, ns);
             cost.add(proportion(direct, own, whole), proportion(request.charged_ns, own, whole), no_core_ns, ns);
+        }
+        if calls_no_core_ns > 0 {
+            let [direct_ns, indirect_ns] = [direct, request.charged_ns].map(|ns| proportion(ns, calls_no_core_ns, whole));
+            self.call_costs.entry(location.rank).or_default().add(direct_ns, indirect_ns, 1, 1);
         }
         let charged_ns = &mut self.locations[late].charged_ns[between];
         for (wait, charged_ns) in waits.iter().zip(charged_ns).filter(|(wait, _)| is_traced(wait)) {
@@ -425,7 +449,12 @@ impl<'a> DelayTracer<'a> {
         true
     }
 
-    fn merge_costs(self, comm: &dyn ProcessGroup) -> DelayCosts {
+    fn merge_costs(self, comm: &dyn ProcessGroup) -> (DelayCosts, CallDelayCosts) {
+        let in_calls = self.call_costs.iter().map(|(rank, cost)| [i64::from(*rank), cost.direct_ns, cost.indirect_ns]);
+        let mut call_costs = CallDelayCosts::new();
+        for [rank, direct_ns, indirect_ns] in comm.all_to_all(vec![in_calls.collect(); comm.size()]).into_iter().flatten() {
+            call_costs.entry(rank as u32).or_default().add(direct_ns, indirect_ns, 1, 1);
+        }
         let entry = |((segment, rank), cost): (&(Segment, u32), &DelayCost)| DelayCostRow {
             direct_ns: cost.direct_ns,
             indirect_ns: cost.indirect_ns,
@@ -444,7 +473,7 @@ impl<'a> DelayTracer<'a> {
             cost.no_core_direct_ns += entry.no_core_direct_ns;
             cost.no_core_indirect_ns += entry.no_core_indirect_ns;
         }
-        costs
+        (costs, call_costs)
     }
 }
 
@@ -570,7 +599,7 @@ impl DelayRequest {
         let mut words: Vec<i64> = head.to_vec();
         words.extend([number as i64, self.wait_ns, self.charged_ns, last_enter]);
         words.extend(sum_words(&self.computed));
-        words.push(self.no_core.len() as i64);
+        words.extend([self.calls_no_core_ns, self.no_core.len() as i64]);
         words.extend(sum_words(&self.no_core));
         buffer.extend_from_slice(bytemuck::cast_slice(&words));
     }
@@ -589,11 +618,19 @@ impl DelayRequest {
             _ => SyncPoint::None,
         };
         let (computed, rest) = read_sums(rest, head[7])?;
-        let (no_core_count, rest) = rest.split_first()?;
+        let ([calls_no_core_ns, no_core_count], rest) = rest.split_first_chunk()?;
         let (no_core, rest) = read_sums(rest, *no_core_count)?;
         *words = rest;
         let cause = CallId { rank: small(0), thread: small(1), row: small(2) };
-        Some(DelayRequest { cause, wait_ns: head[9], charged_ns: head[10], sync_point, computed, no_core })
+        Some(DelayRequest {
+            cause,
+            wait_ns: head[9],
+            charged_ns: head[10],
+            sync_point,
+            computed,
+            no_core,
+            calls_no_core_ns: *calls_no_core_ns,
+        })
     }
 }
 

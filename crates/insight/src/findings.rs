@@ -14,7 +14,7 @@ use sintonia_replay::Error;
 
 use crate::core_time::CoreFindings;
 use crate::critical_path::CriticalPathProfile;
-use crate::delay::{self, DelayCosts};
+use crate::delay::{self, CallDelayCosts, DelayCosts};
 use crate::gaps::RecordingGaps;
 use crate::ideal_network::IdealRun;
 use crate::phase_efficiency::{self, PhaseEfficiency};
@@ -32,6 +32,8 @@ pub struct RunFindings {
     pub critical_path: CriticalPathProfile,
     /// Delay costs.
     pub delay_costs: DelayCosts,
+    /// Delay costs of ranks that had no core inside MPI calls.
+    pub call_delay_costs: CallDelayCosts,
     /// Computation of each rank by segment.
     pub segments: SegmentTimes,
     /// Ranks with incomplete data.
@@ -99,13 +101,15 @@ impl RunFindings {
                 delay::delay_costs(recording, history, waits, off_cpu, comm)
             })
         };
-        let (phases, (delay_costs, (critical_path, waits, segments))) = comm.join(phases, |comm| comm.join(delays, along_history));
+        let (phases, ((delay_costs, call_delay_costs), (critical_path, waits, segments))) =
+            comm.join(phases, |comm| comm.join(delays, along_history));
         let (ideal_ns, phases) = phases?;
         Ok(RunFindings {
             ideal_ns,
             phases,
             critical_path,
             delay_costs,
+            call_delay_costs,
             segments,
             waits,
             gaps: RecordingGaps::from_recording(recording, comm),

@@ -1,16 +1,18 @@
 //! When the threads of all ranks were ready to run and had no core, for analyses that follow the calls of a history.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use sintonia_program::history::Location;
+use sintonia_program::history::{CallId, Location};
 use sintonia_recording::Recording;
 use sintonia_recording::header::RecordedRank;
 use sintonia_recording::off_cpu::ThreadOffCpu;
 use sintonia_replay::Error;
 
 use crate::segment::{self, Segment};
+use crate::wait_states::WaitInstance;
 
 /// The intervals of each thread, by rank and thread.
 #[derive(Default)]
@@ -56,6 +58,28 @@ impl OffCpuIntervals {
             }
         }
         sums
+    }
+}
+
+impl OffCpuIntervals {
+    /// Nanoseconds in some consecutive calls in which the location had no core, after what each of them waited for was there.
+    pub(crate) fn late_in_calls_ns(&self, location: &Location, waits: &[WaitInstance], rows: Range<usize>) -> i64 {
+        let Some(own) = self.of_location(location).filter(|_| !rows.is_empty()) else { return 0 };
+        if waiting_ns(own, location.calls.enter[rows.start], location.calls.leave[rows.end - 1]) == 0 {
+            return 0;
+        }
+        let mut first_wait = waits.partition_point(|wait| (wait.row as usize) < rows.start);
+        let mut sum = 0;
+        for row in rows {
+            let own_waits = waits[first_wait..].iter().take_while(|wait| wait.row as usize == row);
+            first_wait += own_waits.clone().count();
+            let waited: i64 = own_waits.filter(|wait| wait.cause != CallId::NONE).map(|wait| wait.ns).sum();
+            let (ready, leave) = (location.calls.enter[row] + waited, location.calls.leave[row]);
+            if ready < leave {
+                sum += waiting_ns(own, ready, leave).min(leave - ready);
+            }
+        }
+        sum
     }
 }
 

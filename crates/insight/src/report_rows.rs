@@ -139,24 +139,30 @@ impl RootCause {
 pub struct CoreDelay {
     /// The rank.
     pub rank: u32,
-    /// Delay costs in seconds, over all segments.
+    /// Delay costs in seconds.
     pub seconds: f64,
     /// The indirect (propagated) part of them.
     pub passed_on_s: f64,
+    /// The part of them because it had no core inside MPI calls, after what these waited for was there.
+    pub in_mpi_s: f64,
 }
 
 impl CoreDelay {
     /// All ranks that did so, largest cost first.
     pub fn from_findings(findings: &RunFindings) -> Vec<CoreDelay> {
-        let mut ranks: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
-        for ((_, rank), cost) in findings.delay_costs.iter().filter(|(_, cost)| cost.no_core_ns() > 0) {
-            let (all, indirect) = ranks.entry(*rank).or_default();
-            *all += cost.no_core_ns();
-            *indirect += cost.no_core_indirect_ns;
+        let mut ranks: BTreeMap<u32, [i64; 3]> = BTreeMap::new();
+        let computing = findings.delay_costs.iter().map(|((_, rank), cost)| (rank, cost, 0));
+        let in_calls = findings.call_delay_costs.iter().map(|(rank, cost)| (rank, cost, cost.no_core_ns()));
+        for (rank, cost, in_mpi) in computing.chain(in_calls).filter(|(_, cost, _)| cost.no_core_ns() > 0) {
+            let sums = ranks.entry(*rank).or_default();
+            [cost.no_core_ns(), cost.no_core_indirect_ns, in_mpi].into_iter().zip(sums).for_each(|(ns, sum)| *sum += ns);
         }
-        let mut ranks: Vec<(u32, (i64, i64))> = ranks.into_iter().collect();
-        ranks.sort_by_key(|(rank, (all, _))| (Reverse(*all), *rank));
-        let delay = |(rank, (all, indirect))| CoreDelay { rank, seconds: seconds(all), passed_on_s: seconds(indirect) };
+        let mut ranks: Vec<(u32, [i64; 3])> = ranks.into_iter().collect();
+        ranks.sort_by_key(|(rank, [all, ..])| (Reverse(*all), *rank));
+        let delay = |(rank, sums): (u32, [i64; 3])| {
+            let [seconds, passed_on_s, in_mpi_s] = sums.map(seconds);
+            CoreDelay { rank, seconds, passed_on_s, in_mpi_s }
+        };
         ranks.into_iter().map(delay).collect()
     }
 }

@@ -146,6 +146,31 @@ fn a_delay_that_is_passed_on_is_attributed_to_the_missing_core_too() {
     assert_eq!((computation.ranks.clone(), rounded([computation.seconds, computation.passed_on_s])), (vec![0], vec![40, 20]));
 }
 
+/// Rank 1 receives at once, but has no core for `missing` ms before it can go on; then it computes for 4 ms and answers rank 0.
+fn question_and_answer(missing: u64) -> TestRecording {
+    let interval = OffCpuInterval { begin: 11 * MS, end: 41 * MS, waiting_ns: missing * NS_PER_MS, ..OffCpuInterval::default() };
+    let (begin, end) = (init().line(1).at_ms(0, 10), finalize().line(9).at_ms(70, 71));
+    let asks = [send(1).sent(8).line(2).at_ms(10, 11), receive(1).received(8).line(3).at_ms(11, 46)];
+    let answers = [receive(0).received(8).line(4).at_ms(10, 41), send(0).sent(8).line(5).at_ms(45, 46)];
+    RecordingBuilder::new()
+        .rank([vec![begin.clone()], asks.to_vec(), vec![end.clone()]].concat())
+        .off_cpu(&[])
+        .rank([vec![begin], answers.to_vec(), vec![end]].concat())
+        .off_cpu(&[ThreadOffCpu::new(0, vec![interval; usize::from(missing > 0)])])
+        .write()
+}
+
+#[test]
+fn a_rank_without_a_core_inside_a_call_delays_others_too() {
+    let delays = |report: &RunSummary| -> Vec<(u32, Vec<i64>)> {
+        report.core_delays.iter().map(|delay| (delay.rank, rounded([delay.seconds, delay.passed_on_s, delay.in_mpi_s]))).collect()
+    };
+    let computation = |report: &RunSummary| rounded(report.root_causes.iter().map(|cause| cause.seconds));
+    let (with, without) = (summary(&question_and_answer(30)), summary(&question_and_answer(0)));
+    assert_eq!((delays(&with), computation(&with)), (vec![(1, vec![30, 0, 30])], vec![4]));
+    assert_eq!((delays(&without), computation(&without)), (vec![], vec![4]));
+}
+
 /// The path goes through rank 1, the only one that arrives late.
 #[test]
 fn the_critical_path_tells_where_its_thread_had_no_core() {
@@ -237,9 +262,11 @@ fn an_old_recording_says_that_it_is_not_known() {
 
 #[test]
 fn several_processes_find_what_one_finds() {
-    let recording = two_ranks(30);
-    let alone = summary(&recording);
-    for other in run_in_group(2, |comm| RunSummary::from_recording(&recording, comm, &|_, _| ()).unwrap()) {
-        assert_eq!(other, alone);
+    for recording in [two_ranks(30), question_and_answer(30)] {
+        let alone = summary(&recording);
+        assert!(!alone.core_delays.is_empty());
+        for other in run_in_group(2, |comm| RunSummary::from_recording(&recording, comm, &|_, _| ()).unwrap()) {
+            assert_eq!(other, alone);
+        }
     }
 }

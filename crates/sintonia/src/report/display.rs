@@ -323,10 +323,10 @@ impl ReportText<'_> {
         if delays.is_empty() {
             return Vec::new();
         }
-        let title = format!("{:<60}{:>12}{:>10}", "Ranks that waited for a core and made others wait", "waits", "indirect");
+        let title = format!("{:<60}{:>12}{:>10}{:>10}", "Ranks that waited for a core and made others wait", "waits", "indirect", "in MPI");
         let row = |delay: &CoreDelay| {
-            let (waits, indirect) = (format_seconds(delay.seconds), format_seconds(delay.passed_on_s));
-            format!("  {:<58}{waits:>12}{indirect:>10}", format!("rank {}", delay.rank))
+            let [waits, indirect, in_mpi] = [delay.seconds, delay.passed_on_s, delay.in_mpi_s].map(format_seconds);
+            format!("  {:<58}{waits:>12}{indirect:>10}{in_mpi:>10}", format!("rank {}", delay.rank))
         };
         std::iter::once(title).chain(delays.iter().map(row)).collect()
     }
@@ -335,21 +335,21 @@ impl ReportText<'_> {
         let Some(path) = self.summary.critical_path.as_ref().filter(|path| path.seconds > 0.0) else { return Vec::new() };
         let share = |part: f64| format_percent(part / path.seconds);
         let computes: f64 = path.segments.iter().map(|segment| segment.seconds - segment.no_core_s.unwrap_or(0.0)).sum();
-        let no_core = |seconds: Option<f64>| {
-            let seconds = seconds.filter(|seconds| *seconds >= MIN_NO_CORE_SHARE * path.seconds);
-            seconds.map(|seconds| format!(", {} without a core", share(seconds))).unwrap_or_default()
-        };
-        let waited = no_core(path.no_core_s);
+        let no_core = |seconds: Option<f64>| seconds.filter(|seconds| *seconds >= MIN_NO_CORE_SHARE * path.seconds);
+        let waited = no_core(path.no_core_s).map(|seconds| format!(", {} without a core", share(seconds))).unwrap_or_default();
         let title = format!("Critical path: {}, {} of it computation{waited}", format_seconds(path.seconds), share(computes));
+        let of_that = |without: Option<f64>, all: f64| {
+            no_core(without).map(|seconds| format!(", {} of that without a core", format_percent(seconds / all))).unwrap_or_default()
+        };
         let segment = |s: &PathSegment| {
             let uneven = if s.imbalance_s > 0.01 * path.seconds {
                 format!(", critical-path imbalance {}", format_seconds(s.imbalance_s))
             } else {
                 String::new()
             };
-            format!("  {:>5}  {} -> {}{}{uneven}", share(s.seconds), s.from, s.to, no_core(s.no_core_s))
+            format!("  {:>5}  {} -> {}{}{uneven}", share(s.seconds), s.from, s.to, of_that(s.no_core_s, s.seconds))
         };
-        let call = |c: &PathCall| format!("  {:>5}  in MPI, called at {}{}", share(c.seconds), c.source, no_core(c.no_core_s));
+        let call = |c: &PathCall| format!("  {:>5}  in MPI, called at {}{}", share(c.seconds), c.source, of_that(c.no_core_s, c.seconds));
         let mut rows: Vec<(f64, String)> = path.segments.iter().map(|s| (s.seconds, segment(s))).collect();
         rows.extend(path.calls.iter().map(|c| (c.seconds, call(c))));
         rows.sort_by(|a, b| b.0.total_cmp(&a.0));

@@ -206,6 +206,7 @@ export interface CoreDelay {
     rank: number;
     seconds: number;
     passed_on_s: number;
+    in_mpi_s: number;
 }
 
 export interface CriticalPath {

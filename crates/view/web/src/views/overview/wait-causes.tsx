@@ -154,7 +154,7 @@ export function CoreDelays({ report }: OverviewProps) {
         {
             name: 'waits',
             unit: 's',
-            description: 'Seconds that other ranks waited because it had no core while it computed',
+            description: 'Seconds that other ranks waited because it had no core',
             value: (delay) => delay.seconds,
             render: (delay) => seconds(delay.seconds),
             bar: (delay) => delay.seconds / max,
@@ -166,6 +166,13 @@ export function CoreDelays({ report }: OverviewProps) {
             description: 'Part of it that was propagated by ranks that had waited themselves',
             value: ({ passed_on_s }) => passed_on_s,
             render: ({ passed_on_s }) => seconds(passed_on_s),
+        },
+        {
+            name: 'in MPI',
+            unit: 's',
+            description: 'Part of it in which it had no core inside MPI, after what it waited for was there',
+            value: ({ in_mpi_s }) => in_mpi_s,
+            render: ({ in_mpi_s }) => seconds(in_mpi_s),
         },
     ];
     return (
