@@ -1,5 +1,5 @@
 /* Helpers that are created again for each step, one after the other: they get the same number. Each computes between two calls. The main
- * thread waits for it, then computes five times as long by itself, while there is no helper.
+ * thread waits for it, then computes twice as long by itself, while there is no helper.
  * Each rank prints what its helpers did in all: `ledger RANK 1 MPI OUTSIDE`, in ns, from the first call of each to its last.
  * The report has the same times for thread 1.
  * ranks: 2
@@ -18,7 +18,7 @@ static void *help(void *step) {
     double begin = now();
     MPI_Sendrecv(step, 1, MPI_INT, partner, 0, &value, 1, MPI_INT, partner, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     double computing = now();
-    compute(0.01);
+    compute(0.02);
     double enter = now();
     MPI_Sendrecv(step, 1, MPI_INT, partner, 0, &value, 1, MPI_INT, partner, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     in_mpi += computing - begin + now() - enter;
