@@ -85,7 +85,7 @@ impl CoreFindings {
         let span = |rank: &RecordedRank| spans.get(&rank.rank).copied().unwrap_or((rank.begin_ns, rank.end_ns));
         let off_cpu = OffCpuIntervals::read(recording)?;
         let find = |(location, waits): (&Location, &Vec<WaitInstance>)| {
-            let known = if off_cpu.0.is_empty() { &[] } else { &waits[..] };
+            let known = if off_cpu.is_empty() { &[] } else { &waits[..] };
             known.iter().map(|wait| off_cpu.machine_ns(location, wait)).collect()
         };
         Ok(CoreFindings {

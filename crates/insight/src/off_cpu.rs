@@ -28,6 +28,11 @@ impl OffCpuIntervals {
         Ok(OffCpuIntervals(threads.collect()))
     }
 
+    /// Whether nothing is known of any thread.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The intervals of a location; `None` if it always had a core.
     pub(crate) fn of_location(&self, location: &Location) -> Option<&ThreadOffCpu> {
         self.0.get(&(location.rank, location.calls.thread))

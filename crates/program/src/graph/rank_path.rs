@@ -383,7 +383,7 @@ impl ThreadPath {
             segments.entry((number[*from], number[*to])).or_default().merge(times);
         }
         self.segments = segments;
-        let mut preempted_ns: HashMap<(usize, usize), u64> = HashMap::new();
+        let mut preempted_ns: FxHashMap<(usize, usize), u64> = FxHashMap::default();
         for ((from, to), ns) in &self.preempted_ns {
             *preempted_ns.entry((number[*from], number[*to])).or_default() += ns;
         }
