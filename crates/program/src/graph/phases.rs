@@ -320,4 +320,23 @@ mod tests {
         };
         assert_eq!(phases.ranks, [(3, vec![time(0, 20, 15, 1), time(20, 33, 6, 2), time(33, 50, 7, 1)])]);
     }
+
+    #[test]
+    fn time_without_a_core_belongs_to_the_phase_of_the_segment_or_call() {
+        let (steps, loops) = ([(0, 1), (1, 1), (1, 2)], [one(1, None, &[1])]);
+        let mut phases = PhaseTree::from_input(&PhaseInput { steps: &steps, links: &[], loops: &loops, nodes: 3 });
+        let visit = |no_core_ns| {
+            let mut calls = DurationStats::default();
+            calls.add(5);
+            NodeVisits { calls, no_core_ns, ..NodeVisits::default() }
+        };
+        let thread = ThreadPath {
+            visits: vec![visit(0), visit(2), visit(0)],
+            preempted_ns: [((0, 1), 8), ((1, 1), 4)].into(),
+            ..ThreadPath::default()
+        };
+        phases.add_rank(&RankPath { rank: 3, threads: vec![thread], ..RankPath::default() });
+        let no_core: Vec<u64> = phases.ranks[0].1.iter().map(|time| time.no_core_ns).collect();
+        assert_eq!(no_core, [8, 6, 0], "the segment before a loop is not repeated");
+    }
 }
