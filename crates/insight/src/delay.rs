@@ -320,7 +320,7 @@ impl<'a> DelayTracer<'a> {
 
     /// The time without a core in the segments before some consecutive calls.
     fn no_core(&self, location: &Location, first: usize, last: usize) -> SegmentSums {
-        self.off_cpu.map(|off_cpu| off_cpu.preempted_by_segment(location, first, last)).unwrap_or_default()
+        self.off_cpu.map(|off_cpu| segment::preempted_by_segment(off_cpu, location, first, last)).unwrap_or_default()
     }
 
     /// The time without a core in the calls from a synchronisation point to a call, which does not count.

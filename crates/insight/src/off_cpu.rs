@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 use sintonia_program::history::{CallId, Location};
 use sintonia_recording::Recording;
 use sintonia_recording::header::RecordedRank;
 use sintonia_recording::off_cpu::ThreadOffCpu;
 use sintonia_replay::Error;
 
-use crate::segment::{self, Segment};
 use crate::wait_states::WaitInstance;
 
 /// The intervals of each thread, by rank and thread.
@@ -49,24 +47,6 @@ impl OffCpuIntervals {
         self.of_location(location).map_or(0, |own| preempted_ns(own, location, row))
     }
 
-    /// The same by segment, over the segments before some consecutive calls.
-    pub(crate) fn preempted_by_segment(&self, location: &Location, first: usize, last: usize) -> FxHashMap<Segment, i64> {
-        let mut sums = FxHashMap::default();
-        let Some(own) = self.of_location(location).filter(|_| 0 < last && first <= last) else { return sums };
-        if waiting_ns(own, location.compute_begin(first.max(1)), location.calls.enter[last]) == 0 {
-            return sums;
-        }
-        for row in first.max(1)..=last {
-            let ns = preempted_ns(own, location, row);
-            if let Some(segment) = segment::segment_before(location, row).filter(|_| ns > 0) {
-                *sums.entry(segment).or_default() += ns;
-            }
-        }
-        sums
-    }
-}
-
-impl OffCpuIntervals {
     /// Nanoseconds in some consecutive calls in which the location had no core, after what each of them waited for was there.
     pub(crate) fn late_in_calls_ns(&self, location: &Location, waits: &[WaitInstance], rows: Range<usize>) -> i64 {
         let Some(own) = self.of_location(location).filter(|_| !rows.is_empty()) else { return 0 };

@@ -50,6 +50,23 @@ pub fn segment_ns(location: &Location, row: usize) -> i64 {
     location.calls.enter[row] - location.compute_begin(row)
 }
 
+/// The part of the segments before some consecutive calls in which the location had no core, in nanoseconds by segment.
+pub(crate) fn preempted_by_segment(off_cpu: &OffCpuIntervals, location: &Location, first: usize, last: usize) -> FxHashMap<Segment, i64> {
+    let mut sums = FxHashMap::default();
+    let first = first.max(1);
+    let thread = location.calls.thread.into();
+    if first > last || off_cpu.waiting_ns(location.rank, thread, location.compute_begin(first), location.calls.enter[last]) == 0 {
+        return sums;
+    }
+    for row in first..=last {
+        let ns = off_cpu.preempted_ns(location, row);
+        if let Some(segment) = segment_before(location, row).filter(|_| ns > 0) {
+            *sums.entry(segment).or_default() += ns;
+        }
+    }
+    sums
+}
+
 /// The segments of all ranks; every process of the group gets all of them.
 pub fn segment_times(history: &History, off_cpu: Option<&OffCpuIntervals>, comm: &dyn ProcessGroup) -> SegmentTimes {
     let locations: Vec<FxHashMap<Segment, SegmentTime>> =
