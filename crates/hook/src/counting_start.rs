@@ -9,7 +9,8 @@ pub(crate) struct CountingStart {
     ticks: u64,
 }
 
-fn ticks() -> u64 {
+/// The time stamp counter.
+pub(crate) fn ticks() -> u64 {
     // SAFETY: every x86-64 processor has this counter; the stubs use it, too.
     unsafe { core::arch::x86_64::_rdtsc() }
 }

@@ -1,8 +1,9 @@
 //! Hooks at entry and exit of functions of the current process, installed and removed while its threads run.
 //!
 //! A hooked function starts with a jump into a stub of this crate ([`stub`]). The stub records time and arguments, *calls* the function
-//! (its first instructions, relocated by [`prologue`], and then the rest), records time and result, and returns. It calls instead of
-//! replacing the return address, and has unwind information like any compiled function, so exceptions, `longjmp`, cancellation and
+//! (its first instructions, relocated by [`prologue`], and then the rest), records time and result, and returns. A function that may have
+//! arguments on the stack must find the stack as its caller left it: the stub replaces its return address instead ([`pending_return`]).
+//! Stubs and replaced return addresses have unwind information like any compiled function, so exceptions, `longjmp`, cancellation and
 //! backtraces work. Events go to a ring of the thread ([`ring`]) that another process reads: nothing here blocks, locks or allocates while
 //! the program runs.
 //!
@@ -14,6 +15,7 @@ mod code_arena;
 mod counting_start;
 mod memory;
 mod patch;
+mod pending_return;
 mod prologue;
 mod read_steps;
 mod ring;

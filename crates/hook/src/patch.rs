@@ -13,6 +13,7 @@ use sintonia_link::probe_protocol::{HookKind, HookRead, HookSide, HookTarget};
 
 use crate::counting_start::CountingStart;
 use crate::memory;
+use crate::pending_return::{self, ReplaceRefusal};
 use crate::prologue::{FunctionPrologue, HookRefusal, ResultRegisters};
 use crate::signals::{self, MAX_QUERIED, ThreadQuery};
 use crate::site::{self, HookSite};
@@ -55,6 +56,9 @@ pub enum PatchError {
     /// The processor lacks XSAVE.
     #[error("this processor lacks XSAVE, which hooks need")]
     OldProcessor,
+    /// Functions cannot be replaced.
+    #[error(transparent)]
+    Replace(#[from] ReplaceRefusal),
 }
 
 /// State of a site that was hooked at some time.
@@ -75,7 +79,7 @@ impl HookState {
     fn with_kind(mut self, kind: HookKind) -> HookState {
         match kind {
             HookKind::Wrap { stack: false } => self.stub = Some(StubKind::Wrap),
-            HookKind::Wrap { stack: true } => self.stub = Some(StubKind::WrapStack),
+            HookKind::Wrap { stack: true } => self.stub = Some(StubKind::InPlace),
             HookKind::Pass => self.stub = Some(StubKind::Pass),
             HookKind::Replace(other) => self.replaced_by = Some(other),
         }
@@ -106,6 +110,9 @@ fn lock() -> MutexGuard<'static, Vec<HookState>> {
 /// Hooks a function or changes its hook; returns the hook number. A function can be both recorded and replaced.
 pub fn hook(function: HookTarget, kind: HookKind, at_entry: &[HookRead], at_exit: &[HookRead]) -> Result<u32, PatchError> {
     prepare()?;
+    if matches!(kind, HookKind::Replace(_)) {
+        pending_return::prepare_saved_registers()?;
+    }
     let mut states = lock();
     let (number, site) = match site::all().enumerate().find(|(_, site)| is_site_of(site, function.address)) {
         Some(known) => known,
@@ -196,7 +203,7 @@ pub fn has_throttling() -> bool {
 pub fn observes(number: u32, side: HookSide) -> bool {
     match lock().get(number as usize).and_then(|state| state.stub) {
         Some(StubKind::Pass) => side == HookSide::Entry,
-        Some(StubKind::Wrap | StubKind::WrapStack) => true,
+        Some(StubKind::Wrap | StubKind::InPlace) => true,
         Some(StubKind::Replace) | None => false,
     }
 }

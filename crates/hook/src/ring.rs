@@ -75,7 +75,7 @@ fn map(file: &File, bytes: usize) -> io::Result<usize> {
     }
 }
 
-/// A thread's position in its ring; the assembly uses the first two fields.
+/// A thread's position in its ring, and in the pending returns; the assembly uses the first two fields and the last one.
 #[repr(C)]
 pub(crate) struct RingCursor {
     next: usize,
@@ -84,6 +84,8 @@ pub(crate) struct RingCursor {
     ring: usize,
     /// Set while this thread requests a chunk, to detect reentry from a signal handler.
     is_refilling: usize,
+    /// Address of the pending return to try first; 0 before the first one.
+    pub next_pending: usize,
 }
 
 const NO_RING: usize = 1;
@@ -232,5 +234,5 @@ pub fn record_event(hook: u32, point: HookPoint, ticks: u64, stack: u64, words: 
 /// In a forked child: the only thread stops writing into its parent's ring.
 pub fn detach_ring() {
     // SAFETY: the cursor of this thread.
-    unsafe { *ring_cursor() = RingCursor { next: 0, end: 0, ring: NO_RING, is_refilling: 0 } };
+    unsafe { *ring_cursor() = RingCursor { next: 0, end: 0, ring: NO_RING, is_refilling: 0, next_pending: 0 } };
 }

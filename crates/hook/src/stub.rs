@@ -14,7 +14,7 @@ const STUB_BYTES: u64 = 16;
 
 unsafe extern "C" {
     fn sintonia_stubs_wrap();
-    fn sintonia_stubs_wrap_stack();
+    fn sintonia_stubs_in_place();
     fn sintonia_stubs_pass();
     fn sintonia_stubs_replace();
 }
@@ -116,8 +116,8 @@ pub(crate) fn entry(hook: usize) -> &'static HookEntry {
 pub(crate) enum StubKind {
     /// Records entry and exit; all arguments are in registers.
     Wrap,
-    /// Records entry and exit; up to 16 words of arguments may be on the stack.
-    WrapStack,
+    /// Records entry and exit; any number of arguments may be on the stack, which is not moved.
+    InPlace,
     /// Records the entry only.
     Pass,
     /// Calls another function.
@@ -128,7 +128,7 @@ pub(crate) enum StubKind {
 pub(crate) fn address(kind: StubKind, hook: usize) -> u64 {
     let pool = match kind {
         StubKind::Wrap => sintonia_stubs_wrap as *const () as u64,
-        StubKind::WrapStack => sintonia_stubs_wrap_stack as *const () as u64,
+        StubKind::InPlace => sintonia_stubs_in_place as *const () as u64,
         StubKind::Pass => sintonia_stubs_pass as *const () as u64,
         StubKind::Replace => sintonia_stubs_replace as *const () as u64,
     };

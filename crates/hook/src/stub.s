@@ -6,8 +6,9 @@
     .hidden sintonia_ring
     .globl sintonia_ring
     .type sintonia_ring, @object
-    .size sintonia_ring, 32
-sintonia_ring: .zero 32         # +0 next record, +8 end of the chunk, +16 the ring, +24 set while a chunk is requested
+    .size sintonia_ring, 40
+sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the ring, +24 set while a chunk is requested, +32 the pending
+                                # return to try first
     .text
 
 # An entry of the hook table: +0 address of the relocated function, +8 first word of its entry records, +16 of its exit records,
@@ -39,52 +40,55 @@ sintonia_ring: .zero 32         # +0 next record, +8 end of the chunk, +16 the r
     movq %rax, (%rcx)
 .endm
 
-# Saves the given components of the processor state at the top of the stack; uses rax and rdx.
-.macro SAVE_STATE parts
+# Saves the given components of the processor state at an offset from a register; uses rax and rdx.
+.macro SAVE_STATE parts, register, offset=0
     xorl %eax, %eax
     .set word, 512
     .rept 8
-    movq %rax, word(%rsp)       # the XSAVE header must be zero
+    movq %rax, \offset+word(\register)       # the XSAVE header must be zero
     .set word, word+8
     .endr
     movl {state_parts}(%rip), %eax
     andl \parts, %eax
     xorl %edx, %edx
-    xsave64 (%rsp)
+    xsave64 \offset(\register)
 .endm
 
-.macro GIVE_STATE_BACK parts
+.macro GIVE_STATE_BACK parts, register, offset=0
     movl {state_parts}(%rip), %eax
     andl \parts, %eax
     xorl %edx, %edx
-    xrstor64 (%rsp)
+    xrstor64 \offset(\register)
 .endm
 
-# The frame of a wrapped call: K bytes of copied arguments, rax, rdx, rcx, r11, the target, the ticks of its entry; then the number and the
-# caller.
-.macro SAVE K
-    movq %rax, \K(%rsp)
-    movq %rdx, \K+8(%rsp)
-    movq %rcx, \K+16(%rsp)
-    movq %r11, \K+24(%rsp)
-    movl \K+48(%rsp), %r11d
+# The frame of a stub: rax, rdx, rcx, r11, two words for the stub; then the number of the hook and the return address.
+.macro SAVE_REGISTERS
+    movq %rax, (%rsp)
+    movq %rdx, 8(%rsp)
+    movq %rcx, 16(%rsp)
+    movq %r11, 24(%rsp)
+.endm
+
+# The entry of the hook whose number is in the frame, into r11; uses rax.
+.macro FIND_HOOK
+    movl 48(%rsp), %r11d
     shlq $7, %r11
     leaq {hooks}(%rip), %rax
     addq %rax, %r11
 .endm
 
-.macro GIVE_BACK K
-    movq \K(%rsp), %rax
-    movq \K+8(%rsp), %rdx
-    movq \K+16(%rsp), %rcx
-    movq \K+24(%rsp), %r11
+.macro GIVE_BACK
+    movq (%rsp), %rax
+    movq 8(%rsp), %rdx
+    movq 16(%rsp), %rcx
+    movq 24(%rsp), %r11
 .endm
 
 # Common to both records: floating-point registers, the caller's stack pointer, additional values, and the time.
-.macro NOTE_REST K, reads, tag
+.macro NOTE_REST reads, tag
     movq %xmm0, 72(%rcx)
     movq %xmm1, 80(%rcx)
-    leaq \K+56(%rsp), %rax
+    leaq 56(%rsp), %rax
     movq %rax, 16(%rcx)
     movq \reads(%r11), %rdx
     testq %rdx, %rdx
@@ -93,7 +97,7 @@ sintonia_ring: .zero 32         # +0 next record, +8 end of the chunk, +16 the r
 2:  COMPLETE \tag
 .endm
 
-.macro NOTE_ENTRY K
+.macro NOTE_ENTRY
     cmpq $0, 40(%r11)
     je 4f
     call sintonia_act_entry
@@ -101,16 +105,34 @@ sintonia_ring: .zero 32         # +0 next record, +8 end of the chunk, +16 the r
     TAKE_ROOM
     movq %rdi, 24(%rcx)
     movq %rsi, 32(%rcx)
-    movq \K+8(%rsp), %rax
+    movq 8(%rsp), %rax
     movq %rax, 40(%rcx)
-    movq \K+16(%rsp), %rax
+    movq 16(%rsp), %rax
     movq %rax, 48(%rcx)
     movq %r8, 56(%rcx)
     movq %r9, 64(%rcx)
-    NOTE_REST \K, 24, 8
+    NOTE_REST 24, 8
 .endm
 
-.macro WRAP name, K
+# Records the exit. The ticks of the entry are in the frame at +40.
+.macro NOTE_EXIT
+    TAKE_ROOM
+    movq (%rsp), %rax
+    movq %rax, 24(%rcx)
+    movq 8(%rsp), %rax
+    movq %rax, 32(%rcx)
+    NOTE_REST 32, 16
+    movq 8(%rcx), %rax
+    subq 40(%rsp), %rax
+    addq %rax, 72(%r11)
+    cmpq $0, 48(%r11)
+    je 4f
+    call sintonia_act_exit
+4:
+.endm
+
+# The begin of a stub: its frame, the entry of the hook in r11, and its target at +32.
+.macro BEGIN_STUB name
     .hidden \name
     .globl \name
     .type \name, @function
@@ -118,144 +140,249 @@ sintonia_ring: .zero 32         # +0 next record, +8 end of the chunk, +16 the r
 \name:
     .cfi_startproc
     .cfi_def_cfa_offset 16
-    leaq -(\K+48)(%rsp), %rsp
-    .cfi_def_cfa_offset \K+64
-    SAVE \K
-    movq (%r11), %rax
-    movq %rax, \K+32(%rsp)
-    NOTE_ENTRY \K
-    movq 8(%rcx), %rax
-    movq %rax, \K+40(%rsp)
-    .set word, 0
-    .rept \K/8
-    movq \K+64+word(%rsp), %rax
-    movq %rax, word(%rsp)
-    .set word, word+8
-    .endr
-    GIVE_BACK \K
-    call *\K+32(%rsp)
-    SAVE \K
-    TAKE_ROOM
-    movq \K(%rsp), %rax
-    movq %rax, 24(%rcx)
-    movq \K+8(%rsp), %rax
-    movq %rax, 32(%rcx)
-    NOTE_REST \K, 32, 16
-    movq 8(%rcx), %rax
-    subq \K+40(%rsp), %rax
-    addq %rax, 72(%r11)
-    cmpq $0, 48(%r11)
-    je 4f
-    call sintonia_act_exit
-4:  GIVE_BACK \K
-    leaq \K+56(%rsp), %rsp
-    .cfi_def_cfa_offset 8
-    ret
-    .cfi_endproc
-    .size \name, .-\name
-.endm
-
-    WRAP sintonia_wrap, 0
-    WRAP sintonia_wrap_stack, 128
-
-# Records the entry only, and leaves no frame: for functions that use their caller's frame.
-    .hidden sintonia_pass
-    .globl sintonia_pass
-    .type sintonia_pass, @function
-    .balign 64
-sintonia_pass:
-    .cfi_startproc
-    .cfi_def_cfa_offset 16
     leaq -48(%rsp), %rsp
     .cfi_def_cfa_offset 64
-    SAVE 0
+    SAVE_REGISTERS
+    FIND_HOOK
     movq (%r11), %rax
     movq %rax, 32(%rsp)
-    NOTE_ENTRY 0
-    GIVE_BACK 0
+.endm
+
+# The end of a stub that leaves no frame: jumps to the address at +32.
+.macro JUMP_TO_TARGET name
+    GIVE_BACK
     leaq 56(%rsp), %rsp
     .cfi_def_cfa_offset 8
     jmp *-24(%rsp)              # below the stack pointer, but inside the red zone
     .cfi_endproc
-    .size sintonia_pass, .-sintonia_pass
+    .size \name, .-\name
+.endm
 
-# Calls another function instead of the hooked one. A compiler that saw the hooked function may keep values in registers that it does not
-# change; the replacement may change them all. So all are restored except those with a result.
-    .hidden sintonia_replace
-    .globl sintonia_replace
-    .type sintonia_replace, @function
-    .balign 64
-sintonia_replace:
-    .cfi_startproc
-    .cfi_def_cfa_offset 16
-    pushq %rbp
-    .cfi_def_cfa_offset 24
-    .cfi_offset rbp, -24
-    movq %rsp, %rbp
-    .cfi_def_cfa_register rbp
-    pushq %rdi
-    pushq %rsi
-    pushq %rdx                  # -24(%rbp)
-    pushq %rcx
-    pushq %r8
-    pushq %r9
-    pushq %r10
-    pushq %r11
-    pushq %rax                  # -72(%rbp)
-    subq $40, %rsp              # -80(%rbp): address of the saved state; -96(%rbp) and -112(%rbp): xmm1 and xmm0 as results
-    subq {state_bytes}(%rip), %rsp
-    andq $-64, %rsp
-    movq %rsp, -80(%rbp)
-    SAVE_STATE $-2              # x87 results stay in the x87 unit
-    subq $128, %rsp
-    .set word, 0
-    .rept 16
-    movq 24+word(%rbp), %rax
-    movq %rax, word(%rsp)
-    .set word, word+8
-    .endr
-    movl 8(%rbp), %eax
-    shlq $7, %rax
-    leaq {hooks}(%rip), %r11
-    addq %rax, %r11
-    movq 80(%r11), %r11
-    movq -72(%rbp), %rax
-    movq -24(%rbp), %rdx
-    call *%r11
-    movq %rax, -72(%rbp)
-    movups %xmm0, -112(%rbp)
-    movups %xmm1, -96(%rbp)
-    movl 8(%rbp), %eax
-    shlq $7, %rax
-    leaq {hooks}(%rip), %r11
-    addq %rax, %r11
-    movq 88(%r11), %r11
-    testl $1, %r11d
-    jz 1f
-    movq %rdx, -24(%rbp)
-1:  movq -80(%rbp), %rsp
-    GIVE_STATE_BACK $-2
-    testl $2, %r11d
-    jz 1f
-    movups -112(%rbp), %xmm0
-    movups -96(%rbp), %xmm1
-1:  leaq -72(%rbp), %rsp
-    popq %rax
-    popq %r11
-    popq %r10
-    popq %r9
-    popq %r8
-    popq %rcx
-    popq %rdx
-    popq %rsi
-    popq %rdi
-    popq %rbp
-    .cfi_def_cfa rsp, 16
-    leaq 8(%rsp), %rsp
+# For functions whose arguments are all in registers: calls the function from a frame of its own.
+    BEGIN_STUB sintonia_wrap
+    NOTE_ENTRY
+    movq 8(%rcx), %rax
+    movq %rax, 40(%rsp)
+    GIVE_BACK
+    call *32(%rsp)
+    SAVE_REGISTERS
+    FIND_HOOK
+    NOTE_EXIT
+    GIVE_BACK
+    leaq 56(%rsp), %rsp
     .cfi_def_cfa_offset 8
     ret
     .cfi_endproc
-    .size sintonia_replace, .-sintonia_replace
+    .size sintonia_wrap, .-sintonia_wrap
+
+# Records the entry only, and leaves no frame: for functions that use their caller's frame.
+    BEGIN_STUB sintonia_pass
+    NOTE_ENTRY
+    JUMP_TO_TARGET sintonia_pass
+
+# The unwind information of calls whose return address was replaced: with the address of the canonical frame (CFA) given, t = *(CFA-8) is
+# the return point, a = t + *(u32 *)(t+1) - 3 the address of the word before sintonia_returned, which says where the pending returns are, and
+# rip is *(a + *(u32 *)a + 4 * (t - a + distance of a from the first return point)).
+.macro RETURN_ADDRESS_IS_PENDING
+    .cfi_escape 0x16, 0x10, 30                            # val_expression of rip, 30 bytes
+    .cfi_escape 0x38, 0x1c, 0x06                          # lit8 minus deref: t
+    .cfi_escape 0x12, 0x23, 0x01, 0x94, 0x04              # dup, plus_uconst 1, deref_size 4: t operand
+    .cfi_escape 0x14, 0x22, 0x33, 0x1c                    # over plus lit3 minus: t a
+    .cfi_escape 0x14, 0x14, 0x1c                          # over over minus: t a t-a
+    .cfi_escape 0x0c, 0x34, 0x00, 0x10, 0x00, 0x22        # const4u 65536*16+56-4, plus: t a 16*number
+    .cfi_escape 0x32, 0x24, 0x16                          # lit2 shl swap: t 64*number a
+    .cfi_escape 0x12, 0x94, 0x04, 0x22, 0x22, 0x06        # dup, deref_size 4, plus plus deref
+.endm
+
+# A pending return: +0 the return address that was replaced, +8 its state (0 free, 1 claimed, else live), +16 where the return address is,
+# +24 the entry of the hook, +32 what happens at the return: 0 the exit is recorded, else the address of the registers to restore after a
+# replaced function, +40 the latest state of a live one, each time another, +48 the ticks of the entry.
+
+# Claims a pending return, into rcx, or 0 if there is none. The one to try first is in a block that only this thread claims from; one
+# instruction, so that a hooked signal handler gets another one. Uses rax and rdx.
+.macro CLAIM_PENDING
+    movq sintonia_ring@GOTTPOFF(%rip), %rdx
+    movq %fs:32(%rdx), %rcx
+    testq %rcx, %rcx
+    jz 5f
+    cmpq $0, 8(%rcx)
+    jne 5f
+    xorl %eax, %eax
+    movl $1, %edx
+    cmpxchgq %rdx, 8(%rcx)
+    je 6f
+5:  call sintonia_claim_pending
+6:
+.endm
+
+# Replaces the return address by the return point of the claimed return in rcx, which is live from now on, and calls the target at +32 from
+# that return point: the function finds the stack as the caller left it, and the processor predicts both returns. Uses rax and rdx.
+.macro CALL_IN_PLACE
+    leaq 56(%rsp), %rax
+    movq %rax, 16(%rcx)
+    movq %r11, 24(%rcx)
+    movq 56(%rsp), %rax
+    movq %rax, (%rcx)
+    leaq {pending}(%rip), %rax
+    movq %rcx, %rdx
+    subq %rax, %rdx
+    shrq $2, %rdx               # 64 bytes each; a return point has 16
+    leaq sintonia_return_points(%rip), %rax
+    addq %rdx, %rax
+    movq %rax, 40(%rsp)
+    addq $4, %rax
+    movq %rax, 56(%rsp)
+    movq 40(%rcx), %rax
+    addq $2, %rax
+    movq %rax, 40(%rcx)
+    movq %rax, 8(%rcx)
+    movq sintonia_ring@GOTTPOFF(%rip), %rdx
+    addq $64, %rcx              # the last one of a block is never free
+    movq %rcx, %fs:32(%rdx)
+    GIVE_BACK
+    leaq 64(%rsp), %rsp
+    .cfi_def_cfa_offset 0
+    RETURN_ADDRESS_IS_PENDING
+    jmp *-24(%rsp)              # below the stack pointer, but inside the red zone
+    .cfi_def_cfa_offset 64
+    .cfi_offset rip, -8
+.endm
+
+# For functions that may have arguments on the stack: the function finds its stack as the caller left it, and returns to a return point.
+    BEGIN_STUB sintonia_in_place
+    NOTE_ENTRY
+    movq 8(%rcx), %rax
+    movq %rax, 40(%rsp)
+    CLAIM_PENDING
+    testq %rcx, %rcx
+    jz 7f                       # only the entry of this call is recorded
+    movq $0, 32(%rcx)
+    movq 40(%rsp), %rax
+    movq %rax, 48(%rcx)
+    CALL_IN_PLACE
+7:  JUMP_TO_TARGET sintonia_in_place
+
+# Another function is called instead of the hooked one. A compiler that saw the hooked function may keep values in registers that it does not
+# change; the replacement may change them all. So all are restored at the return, except those with a result.
+    BEGIN_STUB sintonia_replace
+    movq 80(%r11), %rax
+    movq %rax, 32(%rsp)
+    CLAIM_PENDING
+    testq %rcx, %rcx
+    jz 7f
+    leaq {pending}(%rip), %rax
+    movq %rcx, %rdx
+    subq %rax, %rdx
+    shlq $6, %rdx               # 64 bytes each; the registers have 4096
+    addq {saved_registers}(%rip), %rdx
+    movq %rdx, 32(%rcx)
+    movq %rcx, 40(%rsp)
+    movq %rdx, %rcx
+    movq %rdi, (%rcx)
+    movq %rsi, 8(%rcx)
+    movq %r8, 16(%rcx)
+    movq %r9, 24(%rcx)
+    movq %r10, 32(%rcx)
+    movq 8(%rsp), %rax
+    movq %rax, 40(%rcx)         # rdx
+    movq 16(%rsp), %rax
+    movq %rax, 48(%rcx)         # rcx
+    movq 24(%rsp), %rax
+    movq %rax, 56(%rcx)         # r11
+    SAVE_STATE $-2, %rcx, 128   # x87 results stay in the x87 unit
+    movq 40(%rsp), %rcx
+    CALL_IN_PLACE
+7:  JUMP_TO_TARGET sintonia_replace
+
+# Where functions whose return address is replaced are called from and return to: 16 bytes per pending return, so that the stack alone says
+# which of them is meant, wherever the program has copied it. At the return the stack pointer is where the caller expects it, and the address
+# of the return point is still below it. Unwinders look at the byte before a return address, so the call and the jump need the same
+# unwind information.
+    .balign 64
+    .cfi_startproc
+    .cfi_def_cfa_offset 0
+    RETURN_ADDRESS_IS_PENDING
+    .hidden sintonia_return_points
+    .globl sintonia_return_points
+sintonia_return_points:
+    .rept 65536
+    .byte 0xff, 0x54, 0x24, 0xe0        # call *-32(%rsp): the target is below the stack pointer, but inside the red zone
+    .byte 0xe9                          # jmp sintonia_returned, never in its short form
+    .long sintonia_returned-.-4
+    .fill 7, 1, 0x90
+    .endr
+    .fill 56, 1, 0x90
+    .long {pending}-.
+    .long 0
+    .cfi_endproc
+
+    .type sintonia_returned, @function
+sintonia_returned:
+    .cfi_startproc
+    .cfi_def_cfa_offset 0
+    RETURN_ADDRESS_IS_PENDING
+    leaq -64(%rsp), %rsp
+    .cfi_def_cfa_offset 64
+    SAVE_REGISTERS
+    leaq sintonia_return_points+4(%rip), %rax
+    movq 56(%rsp), %rcx
+    subq %rax, %rcx
+    leaq {pending}(%rip), %rax
+    leaq (%rax,%rcx,4), %rcx
+    movq (%rcx), %rax
+    movq %rax, 48(%rsp)
+    .cfi_offset rip, -16
+    movq 48(%rcx), %rax
+    movq %rax, 40(%rsp)
+    movq %rcx, 32(%rsp)
+    movq 24(%rcx), %r11
+    movq 32(%rcx), %rax
+    testq %rax, %rax
+    jnz 8f
+    NOTE_EXIT
+    # The pending return is free before the return point is overwritten: one that is live is never taken for left behind.
+9:  movq 32(%rsp), %rcx
+    movq sintonia_ring@GOTTPOFF(%rip), %rdx
+    movq %fs:32(%rdx), %rax
+    xorq %rcx, %rax
+    cmpq $4096, %rax
+    jae 1f                      # in another block, perhaps of another thread
+    movq %rcx, %fs:32(%rdx)
+1:  movq 48(%rsp), %rax
+    movq $0, 8(%rcx)
+    movq %rax, 56(%rsp)
+    .cfi_offset rip, -8
+    GIVE_BACK
+    leaq 56(%rsp), %rsp
+    .cfi_def_cfa_offset 8
+    ret
+    .cfi_def_cfa_offset 64
+    .cfi_offset rip, -16
+8:  movq %rax, %rcx             # a replaced function has returned
+    movups %xmm0, 64(%rcx)
+    movups %xmm1, 80(%rcx)
+    GIVE_STATE_BACK $-2, %rcx, 128
+    movq (%rcx), %rdi
+    movq 8(%rcx), %rsi
+    movq 16(%rcx), %r8
+    movq 24(%rcx), %r9
+    movq 32(%rcx), %r10
+    movq 88(%r11), %rax
+    testl $2, %eax
+    jz 1f
+    movups 64(%rcx), %xmm0
+    movups 80(%rcx), %xmm1
+1:  testl $1, %eax
+    jnz 1f
+    movq 40(%rcx), %rax
+    movq %rax, 8(%rsp)          # rdx
+1:  movq 48(%rcx), %rax
+    movq %rax, 16(%rsp)         # rcx
+    movq 56(%rcx), %rax
+    movq %rax, 24(%rsp)         # r11
+    jmp 9b
+    .cfi_endproc
+    .size sintonia_returned, .-sintonia_returned
 
 # Reads the values of the list in rdx into the record in rcx. Uses rax, rdx and r11, and restores r11.
     .type sintonia_read, @function
@@ -351,14 +478,14 @@ sintonia_read:
     pushq %r11
     subq {state_bytes}(%rip), %rsp
     andq $-64, %rsp
-    SAVE_STATE $-1
+    SAVE_STATE $-1, %rsp
     movq %fs:0, %rdi
     addq sintonia_ring@GOTTPOFF(%rip), %rdi
     movq %r11, %rsi
     movl $\moment, %edx
     call \function
     movq %rax, %rcx
-    GIVE_STATE_BACK $-1
+    GIVE_STATE_BACK $-1, %rsp
     leaq -48(%rbp), %rsp
     popq %r11
     popq %r10
@@ -376,6 +503,7 @@ sintonia_read:
     CALL_OUT sintonia_more_room, {next_chunk}, 0
     CALL_OUT sintonia_act_entry, {act}, 1
     CALL_OUT sintonia_act_exit, {act}, 2
+    CALL_OUT sintonia_claim_pending, {claim_pending}, 0
 
 # One stub of 16 bytes per hook: pushes its number and jumps to the common part.
 .macro STUBS name, common
@@ -397,6 +525,6 @@ sintonia_read:
 .endm
 
     STUBS sintonia_stubs_wrap, sintonia_wrap
-    STUBS sintonia_stubs_wrap_stack, sintonia_wrap_stack
+    STUBS sintonia_stubs_in_place, sintonia_in_place
     STUBS sintonia_stubs_pass, sintonia_pass
     STUBS sintonia_stubs_replace, sintonia_replace

@@ -1,6 +1,7 @@
-//! The assembly of the stubs: it reads the table of hooks, and calls into the ring and the actions.
+//! The assembly of the stubs: it reads the table of hooks, and calls into the ring, the actions and the pending returns.
 
 use crate::action::act;
+use crate::pending_return::{self, PENDING_RETURNS, SAVED_REGISTERS};
 use crate::ring::next_chunk;
 use crate::stub::{HOOKS, STATE_BYTES, STATE_PARTS};
 
@@ -11,5 +12,8 @@ core::arch::global_asm!(
     state_parts = sym STATE_PARTS,
     next_chunk = sym next_chunk,
     act = sym act,
+    pending = sym PENDING_RETURNS,
+    saved_registers = sym SAVED_REGISTERS,
+    claim_pending = sym pending_return::claim,
     options(att_syntax)
 );
