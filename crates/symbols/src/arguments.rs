@@ -43,6 +43,11 @@ const FLOATS: u8 = 8;
 /// debug information for the entry counts, otherwise the calling convention.
 pub(crate) fn parameters(debug: &DebugInfo, function: DieRef, entry: u64, is_clone: bool) -> Vec<FunctionParameter> {
     let mut convention = CallingConvention::default();
+    let result = types::type_of(debug, function).map(|kind| types::describe(debug, kind));
+    if result.is_some_and(|result| matches!(result, ValueType::Struct { bytes, .. } if bytes > 16)) {
+        // The caller passes the address of the result.
+        convention.next_location(&ValueType::Pointer);
+    }
     let children = debug.children(function).into_iter();
     let parameters = children.filter(|child| debug.entry(*child).is_some_and(|entry| entry.tag() == gimli::DW_TAG_formal_parameter));
     parameters
@@ -62,6 +67,22 @@ pub(crate) fn parameters(debug: &DebugInfo, function: DieRef, entry: u64, is_clo
             FunctionParameter { name, target, value_type: kind, by_reference, location }
         })
         .collect()
+}
+
+/// Whether all arguments of a function are in registers, whatever the calling convention makes of what is uncertain: the address of a result
+/// that is no scalar takes a register, and arguments that are no scalars may be anywhere.
+pub(crate) fn fit_registers(parameters: &[FunctionParameter], result: Option<&ValueType>) -> bool {
+    let mut words = usize::from(result.is_some_and(|result| !result.is_scalar()));
+    let mut floats = 0;
+    for parameter in parameters {
+        match parameter.value_type {
+            _ if parameter.by_reference => words += 1,
+            ValueType::Integer { bytes: 1..=8, .. } | ValueType::Boolean { .. } | ValueType::Pointer => words += 1,
+            ValueType::Float { bytes: 4 | 8 } => floats += 1,
+            _ => return false,
+        }
+    }
+    words <= WORDS.len() && floats <= usize::from(FLOATS)
 }
 
 fn target(debug: &DebugInfo, reference: DieRef) -> Option<ValueType> {

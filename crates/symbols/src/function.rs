@@ -2,7 +2,7 @@
 
 use sintonia_text::suggestion::nearest_name;
 
-use crate::arguments::{self, ArgumentLocation, FunctionParameter};
+use crate::arguments::{self, FunctionParameter};
 use crate::debug::{DebugInfo, DieRef};
 use crate::error::SymbolError;
 use crate::module::{LinkerSymbol, LoadedModule, ProgramImage};
@@ -26,7 +26,7 @@ pub struct ResolvedFunction {
     pub parameters: Option<Vec<FunctionParameter>>,
     /// Result type, if any and if known.
     pub result: Option<ValueType>,
-    /// Whether arguments may be on the stack.
+    /// Whether arguments may be on the stack: false only if it is known that none is.
     pub uses_stack: bool,
 }
 
@@ -102,19 +102,19 @@ impl LoadedModule {
         let (_, suffix) = symbol_names::split_clone_suffix(&symbol.name);
         let debug = self.debug().and_then(|debug| Some((debug, *debug.index().functions.get(&symbol.address)?)));
         let parameters = debug.map(|(debug, function)| arguments::parameters(debug, function, symbol.address, !suffix.is_empty()));
-        let on_stack = |parameter: &FunctionParameter| {
-            !matches!(parameter.location, ArgumentLocation::IntRegister(_) | ArgumentLocation::FloatRegister(_))
-        };
+        let result = debug.and_then(|(debug, function)| types::type_of(debug, function).map(|kind| types::describe(debug, kind)));
+        // Of a function that other files cannot call, compilers may change the parameters.
+        let is_as_written = suffix.is_empty() && !symbol.is_local && !debug.is_some_and(|(debug, function)| is_variadic(debug, function));
+        let all_in_registers = |parameters: &Vec<FunctionParameter>| arguments::fit_registers(parameters, result.as_ref());
         ResolvedFunction {
             symbol: symbol.name.clone(),
             address: symbol.address + self.bias,
             size: symbol.size,
             padding: self.symbols().next_address_after(symbol.address).map_or(0, |next| next.saturating_sub(end)).min(16),
             clone: (!suffix.is_empty()).then(|| suffix.to_owned()),
-            uses_stack: parameters.as_ref().is_none_or(|parameters| parameters.iter().any(on_stack))
-                || debug.is_some_and(|(debug, function)| is_variadic(debug, function)),
+            uses_stack: !is_as_written || !parameters.as_ref().is_some_and(all_in_registers),
             parameters,
-            result: debug.and_then(|(debug, function)| types::type_of(debug, function).map(|kind| types::describe(debug, kind))),
+            result,
         }
     }
 }

@@ -74,6 +74,8 @@ pub struct LinkerSymbol {
     pub size: u64,
     /// Whether it is a function.
     pub is_function: bool,
+    /// Whether other files cannot refer to it.
+    pub is_local: bool,
 }
 
 /// The symbols of a file, by address and by name.
@@ -188,7 +190,8 @@ fn relevant_symbol<'data>(symbol: &impl ObjectSymbol<'data>) -> Option<LinkerSym
     }
     // A dynamic symbol may have a version suffix.
     let name = symbol.name().ok()?.split('@').next()?.to_owned();
-    Some(LinkerSymbol { name, address: symbol.address(), size: symbol.size(), is_function }).filter(|symbol| !symbol.name.is_empty())
+    let (address, size, is_local) = (symbol.address(), symbol.size(), symbol.is_local());
+    Some(LinkerSymbol { name, address, size, is_function, is_local }).filter(|symbol| !symbol.name.is_empty())
 }
 
 #[cfg(test)]
