@@ -138,26 +138,47 @@ pub(crate) fn prepare_saved_registers() -> Result<(), ReplaceRefusal> {
 /// # Safety
 /// `cursor` must be that of the calling thread.
 pub(crate) unsafe extern "C" fn claim(cursor: *mut RingCursor, _entry: *const HookEntry, _moment: u32) -> usize {
-    /// How long no further search is made after one that found nothing: about 50 ms.
-    const PAUSE_TICKS: u64 = 100_000_000;
-    static NOT_BEFORE: AtomicU64 = AtomicU64::new(0);
+    static SEARCH: Paused = Paused::new();
+    static COLLECTION: Paused = Paused::new();
     // SAFETY: the stub passes the cursor of its own thread.
     let next = unsafe { (*cursor).next_pending };
-    let now = counting_start::ticks();
-    if now < NOT_BEFORE.load(Ordering::Relaxed) {
-        return 0;
-    }
     let offset = next.saturating_sub(PENDING_RETURNS.0.as_ptr() as usize);
     let start = offset / size_of::<PendingReturn>() / BLOCK;
-    let thread = Thread::current();
     let errno = Errno::save();
-    let found =
-        thread.claim_from(start).or_else(|| (free_blocks_of_ended_threads(thread) + collect() > 0).then(|| thread.claim_from(start))?);
+    let found = SEARCH.run(|| {
+        let thread = Thread::current();
+        let freed = || COLLECTION.run(|| Some(free_blocks_of_ended_threads(thread) + collect()).filter(|freed| *freed > 0));
+        thread.claim_from(start).or_else(|| freed().and_then(|_| thread.claim_from(start)))
+    });
     errno.restore();
-    if found.is_none() {
-        NOT_BEFORE.store(now + PAUSE_TICKS, Ordering::Relaxed);
-    }
     found.map_or(0, |found| std::ptr::from_ref(found) as usize)
+}
+
+/// A search that pauses after it has found nothing: calls must not become slow where there are too many of them.
+struct Paused {
+    not_before: AtomicU64,
+}
+
+impl Paused {
+    /// How much longer than the search the pause is.
+    const FACTOR: u64 = 20;
+
+    const fn new() -> Paused {
+        Paused { not_before: AtomicU64::new(0) }
+    }
+
+    fn run<T>(&self, search: impl FnOnce() -> Option<T>) -> Option<T> {
+        let begin = counting_start::ticks();
+        if begin < self.not_before.load(Ordering::Relaxed) {
+            return None;
+        }
+        let found = search();
+        if found.is_none() {
+            let end = counting_start::ticks();
+            self.not_before.store(end + Paused::FACTOR * end.saturating_sub(begin), Ordering::Relaxed);
+        }
+        found
+    }
 }
 
 /// A thread as an owner of blocks.
@@ -202,7 +223,7 @@ fn claim_in(block: usize) -> Option<&'static PendingReturn> {
     let all = &PENDING_RETURNS.0[block * BLOCK..(block + 1) * BLOCK];
     let (last, usable) = all.split_last()?;
     last.state.store(CLAIMED, Ordering::Relaxed);
-    usable.iter().find(|pending| pending.claim())
+    usable.iter().find(|pending| pending.state.load(Ordering::Relaxed) == FREE && pending.claim())
 }
 
 fn free_blocks_of_ended_threads(thread: Thread) -> usize {
