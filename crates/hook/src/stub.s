@@ -180,18 +180,30 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
     NOTE_ENTRY
     JUMP_TO_TARGET sintonia_pass
 
-# The unwind information of calls whose return address was replaced: with the address of the canonical frame (CFA) given, t = *(CFA-8) is
-# the return point, a = t + *(u32 *)(t+1) - 3 the address of the word before sintonia_returned, which says where the pending returns are, and
-# rip is *(a + *(u32 *)a + 4 * (t - a + distance of a from the first return point)).
-.macro RETURN_ADDRESS_IS_PENDING
-    .cfi_escape 0x16, 0x10, 30                            # val_expression of rip, 30 bytes
-    .cfi_escape 0x38, 0x1c, 0x06                          # lit8 minus deref: t
-    .cfi_escape 0x12, 0x23, 0x01, 0x94, 0x04              # dup, plus_uconst 1, deref_size 4: t operand
-    .cfi_escape 0x14, 0x22, 0x33, 0x1c                    # over plus lit3 minus: t a
-    .cfi_escape 0x14, 0x14, 0x1c                          # over over minus: t a t-a
-    .cfi_escape 0x0c, 0x34, 0x00, 0x10, 0x00, 0x22        # const4u 65536*16+56-4, plus: t a 16*number
-    .cfi_escape 0x32, 0x24, 0x16                          # lit2 shl swap: t 64*number a
+# The unwind information of calls whose return address was replaced. With p the address of the call at the return point, the address of the
+# word before sintonia_returned is a = p + *(u32 *)(p+5) + 1; it says where the pending returns are, and rip is
+# *(a + *(u32 *)a + 4 * (p - a + distance of a from the first return point)).
+.macro RETURN_ADDRESS_OF_POINT
+    .cfi_escape 0x12, 0x23, 0x05, 0x94, 0x04              # dup, plus_uconst 5, deref_size 4: p operand
+    .cfi_escape 0x14, 0x22, 0x23, 0x01                    # over plus, plus_uconst 1: p a
+    .cfi_escape 0x14, 0x14, 0x1c                          # over over minus: p a p-a
+    .cfi_escape 0x0c, 0x38, 0x00, 0x10, 0x00, 0x22        # const4u 65536*16+56, plus: p a 16*number
+    .cfi_escape 0x32, 0x24, 0x16                          # lit2 shl swap: p 64*number a
     .cfi_escape 0x12, 0x94, 0x04, 0x22, 0x22, 0x06        # dup, deref_size 4, plus plus deref
+.endm
+
+# At a return point: p follows from rip. After a tail call, the return address on the stack is that of another return point.
+.macro RETURN_ADDRESS_BY_RIP
+    .cfi_escape 0x16, 0x10, 32                            # val_expression of rip, 32 bytes
+    .cfi_escape 0x80, 0x00, 0x09, 0xf0, 0x1a              # breg16 0, const1s -16, and: p
+    RETURN_ADDRESS_OF_POINT
+.endm
+
+# Elsewhere: p follows from the return address on the stack, below the address of the canonical frame (CFA).
+.macro RETURN_ADDRESS_BY_STACK
+    .cfi_escape 0x16, 0x10, 33                            # val_expression of rip, 33 bytes
+    .cfi_escape 0x38, 0x1c, 0x06, 0x09, 0xf0, 0x1a        # lit8 minus deref, const1s -16, and: p
+    RETURN_ADDRESS_OF_POINT
 .endm
 
 # A pending return: +0 the return address that was replaced, +8 its state (0 free, 1 claimed, else live), +16 where the return address is,
@@ -242,7 +254,7 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
     GIVE_BACK
     leaq 64(%rsp), %rsp
     .cfi_def_cfa_offset 0
-    RETURN_ADDRESS_IS_PENDING
+    RETURN_ADDRESS_BY_STACK
     jmp *-24(%rsp)              # below the stack pointer, but inside the red zone
     .cfi_def_cfa_offset 64
     .cfi_offset rip, -8
@@ -301,7 +313,7 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
     .balign 64
     .cfi_startproc
     .cfi_def_cfa_offset 0
-    RETURN_ADDRESS_IS_PENDING
+    RETURN_ADDRESS_BY_RIP
     .hidden sintonia_return_points
     .globl sintonia_return_points
 sintonia_return_points:
@@ -320,7 +332,7 @@ sintonia_return_points:
 sintonia_returned:
     .cfi_startproc
     .cfi_def_cfa_offset 0
-    RETURN_ADDRESS_IS_PENDING
+    RETURN_ADDRESS_BY_STACK
     leaq -64(%rsp), %rsp
     .cfi_def_cfa_offset 64
     SAVE_REGISTERS

@@ -161,6 +161,34 @@ fn t105_a_tail_call_returns_through_both_hooks() {
     assert_eq!((result, hooked.exits()), (911, 2));
 }
 
+core::arch::global_asm!(
+    ".globl sintonia_test_tail_panic",
+    ".balign 16",
+    "sintonia_test_tail_panic: .cfi_startproc",
+    "add rdi, 0",
+    "nop dword ptr [rax]",
+    "jmp {leaves}",
+    ".cfi_endproc",
+    ".fill 16, 1, 0x90",
+    leaves = sym leaves,
+);
+
+unsafe extern "C-unwind" {
+    fn sintonia_test_tail_panic(round: u64) -> u64;
+}
+
+#[test]
+fn t107_a_panic_after_a_tail_call_passes_both_hooks() {
+    let hooked = Hooked::new(sintonia_test_tail_panic as *const ());
+    let _other = Hooked::another(leaves as *const ());
+    for round in 0..100 {
+        // SAFETY: a function of this test with this argument.
+        let outcome = catch_unwind(|| unsafe { sintonia_test_tail_panic(round) });
+        assert_eq!(outcome.is_err(), round % 2 == 0);
+    }
+    assert_eq!(hooked.exits(), 100);
+}
+
 /// The coroutine of a test, the place it was resumed from, and its result.
 struct Coroutine {
     own: libc::ucontext_t,
