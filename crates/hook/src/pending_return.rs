@@ -41,6 +41,7 @@ pub(crate) struct PendingReturn {
     registers: AtomicU64,
     latest_state: AtomicU64,
     entry_ticks: AtomicU64,
+    frame_distance: AtomicU64,
 }
 
 impl PendingReturn {
@@ -53,6 +54,7 @@ impl PendingReturn {
             registers: AtomicU64::new(0),
             latest_state: AtomicU64::new(0),
             entry_ticks: AtomicU64::new(0),
+            frame_distance: AtomicU64::new(0),
         }
     }
 

@@ -181,34 +181,43 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
     JUMP_TO_TARGET sintonia_pass
 
 # The unwind information of calls whose return address was replaced. With p the address of the call at the return point, the address of the
-# word before sintonia_returned is a = p + *(u32 *)(p+5) + 1; it says where the pending returns are, and rip is
-# *(a + *(u32 *)a + 4 * (p - a + distance of a from the first return point)).
-.macro RETURN_ADDRESS_OF_POINT
+# word before sintonia_returned is a = p + *(u32 *)(p+5) + 1; it says where the pending returns are, and the one of the return point is at
+# a + *(u32 *)a + 4 * (p - a + distance of a from the first return point).
+.macro PENDING_OF_POINT
     .cfi_escape 0x12, 0x23, 0x05, 0x94, 0x04              # dup, plus_uconst 5, deref_size 4: p operand
     .cfi_escape 0x14, 0x22, 0x23, 0x01                    # over plus, plus_uconst 1: p a
     .cfi_escape 0x14, 0x14, 0x1c                          # over over minus: p a p-a
     .cfi_escape 0x0c, 0x38, 0x00, 0x10, 0x00, 0x22        # const4u 65536*16+56, plus: p a 16*number
     .cfi_escape 0x32, 0x24, 0x16                          # lit2 shl swap: p 64*number a
-    .cfi_escape 0x12, 0x94, 0x04, 0x22, 0x22, 0x06        # dup, deref_size 4, plus plus deref
+    .cfi_escape 0x12, 0x94, 0x04, 0x22, 0x22              # dup, deref_size 4, plus plus
 .endm
 
-# At a return point: p follows from rip. After a tail call, the return address on the stack is that of another return point.
-.macro RETURN_ADDRESS_BY_RIP
+# At a return point: p follows from rip. After a tail call, the return address on the stack is that of another return point. Unwinders tell
+# frames apart by the canonical frame address, so return points have one of their own, although they take no stack.
+.macro UNWIND_BY_RIP
+    .cfi_escape 0x0f, 37                                  # def_cfa_expression, 37 bytes
+    .cfi_escape 0x80, 0x00, 0x09, 0xf0, 0x1a              # breg16 0, const1s -16, and: p
+    PENDING_OF_POINT
+    .cfi_escape 0x23, 56, 0x06, 0x77, 0x00, 0x22          # plus_uconst 56, deref, breg7 0, plus
+    .cfi_escape 0x16, 0x07, 2, 0x77, 0x00                 # val_expression of rsp: breg7 0
     .cfi_escape 0x16, 0x10, 32                            # val_expression of rip, 32 bytes
     .cfi_escape 0x80, 0x00, 0x09, 0xf0, 0x1a              # breg16 0, const1s -16, and: p
-    RETURN_ADDRESS_OF_POINT
+    PENDING_OF_POINT
+    .cfi_escape 0x06                                      # deref
 .endm
 
-# Elsewhere: p follows from the return address on the stack, below the address of the canonical frame (CFA).
-.macro RETURN_ADDRESS_BY_STACK
+# Elsewhere: p follows from the return address on the stack, below the canonical frame address.
+.macro UNWIND_BY_STACK
     .cfi_escape 0x16, 0x10, 33                            # val_expression of rip, 33 bytes
     .cfi_escape 0x38, 0x1c, 0x06, 0x09, 0xf0, 0x1a        # lit8 minus deref, const1s -16, and: p
-    RETURN_ADDRESS_OF_POINT
+    PENDING_OF_POINT
+    .cfi_escape 0x06                                      # deref
 .endm
 
 # A pending return: +0 the return address that was replaced, +8 its state (0 free, 1 claimed, else live), +16 where the return address is,
 # +24 the entry of the hook, +32 what happens at the return: 0 the exit is recorded, else the address of the registers to restore after a
-# replaced function, +40 the latest state of a live one, each time another, +48 the ticks of the entry.
+# replaced function, +40 the latest state of a live one, each time another, +48 the ticks of the entry,
+# +56 the distance of the canonical frame address of its return point from the stack pointer.
 
 # Claims a pending return, into rcx, or 0 if there is none. The one to try first is in a block that only this thread claims from; one
 # instruction, so that a hooked signal handler gets another one. Uses rax and rdx.
@@ -228,13 +237,24 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
 .endm
 
 # Replaces the return address by the return point of the claimed return in rcx, which is live from now on, and calls the target at +32 from
-# that return point: the function finds the stack as the caller left it, and the processor predicts both returns. Uses rax and rdx.
+# that return point: the function finds the stack as the caller left it, and the processor predicts both returns. After too many tail calls
+# in a row, continues behind the macro instead, and the return is not seen. Uses rax and rdx.
 .macro CALL_IN_PLACE
     leaq 56(%rsp), %rax
     movq %rax, 16(%rcx)
     movq %r11, 24(%rcx)
     movq 56(%rsp), %rax
     movq %rax, (%rcx)
+    leaq sintonia_return_points+4(%rip), %rdx
+    subq %rdx, %rax
+    movl $8, %edx
+    cmpq $16*65536, %rax
+    jae 1f
+    leaq {pending}(%rip), %rdx  # a tail call: the distance must be another
+    movq 56(%rdx,%rax,4), %rdx
+    decq %rdx
+    jz 2f
+1:  movq %rdx, 56(%rcx)
     leaq {pending}(%rip), %rax
     movq %rcx, %rdx
     subq %rax, %rdx
@@ -254,10 +274,11 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
     GIVE_BACK
     leaq 64(%rsp), %rsp
     .cfi_def_cfa_offset 0
-    RETURN_ADDRESS_BY_STACK
+    UNWIND_BY_STACK
     jmp *-24(%rsp)              # below the stack pointer, but inside the red zone
     .cfi_def_cfa_offset 64
     .cfi_offset rip, -8
+2:  movq $0, 8(%rcx)
 .endm
 
 # For functions that may have arguments on the stack: the function finds its stack as the caller left it, and returns to a return point.
@@ -312,8 +333,7 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
 # unwind information.
     .balign 64
     .cfi_startproc
-    .cfi_def_cfa_offset 0
-    RETURN_ADDRESS_BY_RIP
+    UNWIND_BY_RIP
     .hidden sintonia_return_points
     .globl sintonia_return_points
 sintonia_return_points:
@@ -332,7 +352,7 @@ sintonia_return_points:
 sintonia_returned:
     .cfi_startproc
     .cfi_def_cfa_offset 0
-    RETURN_ADDRESS_BY_STACK
+    UNWIND_BY_STACK
     leaq -64(%rsp), %rsp
     .cfi_def_cfa_offset 64
     SAVE_REGISTERS

@@ -96,6 +96,32 @@ fn t102_exits_are_seen_however_many_calls_were_left_by_a_panic() {
     assert_eq!(hooked.exits(), ROUNDS / 2);
 }
 
+/// Catches a panic of the function that it calls itself: no frame is between them.
+#[inline(never)]
+fn caught(round: u64) -> bool {
+    struct Caught<'a>(&'a mut bool);
+    impl Drop for Caught<'_> {
+        fn drop(&mut self) {
+            *self.0 = true;
+        }
+    }
+    let mut is_dropped = false;
+    let outcome = catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let guard = Caught(&mut is_dropped);
+        leaves(black_box(round));
+        std::mem::forget(guard);
+    }));
+    assert_eq!(outcome.is_err(), is_dropped);
+    is_dropped
+}
+
+#[test]
+fn t108_a_panic_runs_what_its_immediate_caller_must_clean_up() {
+    let hooked = Hooked::new(leaves as *const ());
+    (0..100).for_each(|round| assert_eq!(caught(round), round % 2 == 0));
+    assert_eq!(hooked.exits(), 50);
+}
+
 #[inline(never)]
 extern "C" fn recursive(depth: u64) -> u64 {
     if depth == 0 { 0 } else { black_box(1 + recursive(black_box(depth - 1))) }
