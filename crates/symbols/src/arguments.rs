@@ -106,7 +106,11 @@ fn passed_as(debug: &DebugInfo, parameter: DieRef, address: u64) -> PassedAs {
     let Some(operations) = operations_at(debug, parameter, address) else { return PassedAs::Unknown };
     match operations[..] {
         [Operation::Register { register }] => PassedAs::Value(register_location(register.0)),
-        [Operation::RegisterOffset { register, offset: 0, .. }] => PassedAs::Reference(register_location(register.0)),
+        // Through another register, it may be on the stack.
+        [Operation::RegisterOffset { register, offset: 0, .. }] => match register_location(register.0) {
+            Some(ArgumentLocation::IntRegister(word)) => PassedAs::Reference(Some(ArgumentLocation::IntRegister(word))),
+            _ => PassedAs::Value(None),
+        },
         [Operation::FrameOffset { .. }, Operation::Deref { .. }] => PassedAs::Reference(None),
         _ => PassedAs::Value(None),
     }
