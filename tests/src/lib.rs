@@ -12,6 +12,7 @@ mod mpi;
 mod problem;
 mod process;
 mod program;
+pub mod prototypes;
 mod recording;
 mod request_ledger;
 pub mod view;
