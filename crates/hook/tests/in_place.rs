@@ -77,7 +77,7 @@ fn t101_arguments_and_results_of_any_size_arrive() {
 
 #[inline(never)]
 extern "C-unwind" fn leaves(round: u64) -> u64 {
-    if black_box(round) % 2 == 0 {
+    if black_box(round).is_multiple_of(2) {
         resume_unwind(Box::new(round));
     }
     round

@@ -138,7 +138,7 @@ fn definition(name: &str, kinds: &[&Kind], result: Option<&(&str, &str, &str)>) 
     if result.is_none() {
         text = text.replace("  integer(8) :: h\n", "  integer(8) :: h, total\n");
     }
-    write!(text, " end {what}\n").expect("text");
+    writeln!(text, " end {what}").expect("text");
     text
 }
 
