@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use sintonia_link::probe_protocol::{
-    ActionRepeat, CommandOutcome as Answer, HookKind, HookSide, HookTarget, ProbeAction, ProbeCommand, ProbeMessage, ValueWidth,
+    ActionRepeat, CommandOutcome as Answer, HookKind, HookSide, HookTarget, ProbeAction, ProbeCommand, ProbeMessage,
 };
 use sintonia_link::ring::{HookEvent, HookPoint, MPI_FUNCTION};
 use sintonia_link::session::SharedSecret;
@@ -151,8 +151,7 @@ impl Symbols {
     }
 
     fn set(&self, name: &str, bits: u64) -> ProbeAction {
-        let address = self.0.variable(name).expect("a variable").address;
-        ProbeAction::Set { address, behind: vec![], width: ValueWidth::Four, bits }
+        ProbeAction::Set { location: self.0.variable(name).expect("a variable").location, bits }
     }
 
     /// Lets the program go on to a stage.

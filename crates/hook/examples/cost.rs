@@ -47,7 +47,7 @@ fn main() {
     let kinds: [(&str, HookKind, &[HookRead]); 5] = [
         ("entry and exit", HookKind::Wrap { stack: false }, &[]),
         ("with stack arguments", HookKind::Wrap { stack: true }, &[]),
-        ("with two globals at entry", HookKind::Wrap { stack: false }, &[read, read]),
+        ("with two globals at entry", HookKind::Wrap { stack: false }, &[read.clone(), read]),
         ("entry only", HookKind::Pass, &[]),
         ("another in its place", HookKind::Replace(other as *const () as u64), &[]),
     ];

@@ -4,10 +4,11 @@ use std::panic::catch_unwind;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use sintonia_link::probe_protocol::{ActionRepeat, HookSide, ProbeAction, ValueWidth};
+use sintonia_link::probe_protocol::{ActionRepeat, HookSide, ProbeAction};
 
 use crate::ring::RingCursor;
 use crate::stub::{self, HookEntry};
+use crate::variable_access;
 
 /// Executes actions that are not plain memory accesses or calls: returns their result, or why they fail.
 pub type ActionHandler = fn(&ProbeAction) -> Result<u64, String>;
@@ -22,15 +23,12 @@ pub fn set_action_handler(doer: ActionHandler) {
 /// Executes an action now: returns the old value, the function's result, or why it failed.
 ///
 /// # Safety
-/// The address must be that of a variable of this width, or of a function with such arguments.
+/// The location must be that of a variable, or the address that of a function with such arguments.
 pub unsafe fn execute(action: &ProbeAction) -> Result<u64, String> {
     // SAFETY: as the caller promises.
     unsafe {
         match action {
-            ProbeAction::Set { address, behind, width, bits } => {
-                let address = dereference(*address, behind).ok_or("a pointer on the path to it is null")?;
-                Ok(set(address, *width, *bits))
-            }
+            ProbeAction::Set { location, bits } => variable_access::write(location, *bits).map_err(|reason| reason.to_string()),
             ProbeAction::Call { address, words: [a, b, c, d, e, f], floats: [s, t, u, v] } => {
                 let function: extern "C" fn(u64, u64, u64, u64, u64, u64, f64, f64, f64, f64) -> u64 = std::mem::transmute(*address);
                 Ok(function(*a, *b, *c, *d, *e, *f, *s, *t, *u, *v))
@@ -38,36 +36,6 @@ pub unsafe fn execute(action: &ProbeAction) -> Result<u64, String> {
             ProbeAction::Load { .. } | ProbeAction::Environment { .. } | ProbeAction::Control { .. } => {
                 ACTION_HANDLER.get().ok_or("the process has no handler for this action")?(action)
             }
-        }
-    }
-}
-
-/// Address of a value behind a chain of pointers.
-///
-/// # Safety
-/// There must be a pointer at the address, and at each address it leads to but the last.
-unsafe fn dereference(address: u64, behind: &[u64]) -> Option<u64> {
-    behind.iter().try_fold(address, |address, distance| {
-        // SAFETY: as the caller promises.
-        let pointer = unsafe { (*(address as *const AtomicU64)).load(Ordering::Acquire) };
-        (pointer != 0).then(|| pointer.wrapping_add(*distance))
-    })
-}
-
-/// Writes a value atomically and returns the old one.
-///
-/// # Safety
-/// There must be a variable of this width at the address.
-unsafe fn set(address: u64, width: ValueWidth, bits: u64) -> u64 {
-    use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32};
-    let order = Ordering::SeqCst;
-    // SAFETY: as the caller promises; variables are aligned to their width.
-    unsafe {
-        match width {
-            ValueWidth::One => (*(address as *const AtomicU8)).swap(bits as u8, order).into(),
-            ValueWidth::Two => (*(address as *const AtomicU16)).swap(bits as u16, order).into(),
-            ValueWidth::Four => (*(address as *const AtomicU32)).swap(bits as u32, order).into(),
-            ValueWidth::Eight => (*(address as *const AtomicU64)).swap(bits, order),
         }
     }
 }

@@ -25,6 +25,7 @@ mod stub;
 mod threads;
 mod throttle;
 mod trampoline;
+mod variable_access;
 
 pub use action::{ActionHandler, ScheduledActions, cancel, execute, schedule, set_action_handler};
 pub use patch::{PatchError, has_throttling, hook, observes, restore, set_throttling, unhook, unhook_all};

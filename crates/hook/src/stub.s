@@ -430,7 +430,7 @@ sintonia_read:
     jz 9f
     cmpl $2, %eax
     jb 4f                       # at an address
-    je 5f                       # through a pointer
+    je 5f                       # at a computed location
     cmpl $4, %eax
     jb 6f                       # through an argument
     je 7f                       # a floating-point argument
@@ -440,13 +440,22 @@ sintonia_read:
     jmp 10f
 4:  movq 8(%rdx), %r11
     jmp 10f
-5:  movq 8(%rdx), %r11
-    movq (%r11), %r11
-    jmp 8f
+5:  pushq %rcx
+    .cfi_def_cfa_offset 32
+    pushq %rdx
+    .cfi_def_cfa_offset 40
+    movq 8(%rdx), %r11
+    call sintonia_compute
+    movq %rcx, %rax
+    popq %rdx
+    .cfi_def_cfa_offset 32
+    popq %rcx
+    .cfi_def_cfa_offset 24
+    jmp 20f
 6:  movq (%rsp), %r11
     addq 8(%rdx), %r11
     movq (%r11), %r11
-8:  cmpq $65536, %r11           # null, or not a pointer
+    cmpq $65536, %r11           # null, or not a pointer
     jb 11f
     movq %r11, %rax
     shrq $47, %rax
@@ -466,7 +475,7 @@ sintonia_read:
     jmp 20f
 14: movzwl (%r11), %eax
     jmp 20f
-11: xorl %eax, %eax
+11: movabsq ${null_pointer}, %rax
 20: movq %rax, 88(%rcx)
 21: addq $8, %rcx
     addq $24, %rdx
@@ -536,6 +545,7 @@ sintonia_read:
     CALL_OUT sintonia_act_entry, {act}, 1
     CALL_OUT sintonia_act_exit, {act}, 2
     CALL_OUT sintonia_claim_pending, {claim_pending}, 0
+    CALL_OUT sintonia_compute, {compute}, 0
 
 # One stub of 16 bytes per hook: pushes its number and jumps to the common part.
 .macro STUBS name, common

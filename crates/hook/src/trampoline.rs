@@ -2,11 +2,14 @@
 
 use crate::action::act;
 use crate::pending_return::{self, PENDING_RETURNS, SAVED_REGISTERS};
+use crate::read_steps::{NULL_POINTER, compute};
 use crate::ring::next_chunk;
 use crate::stub::{HOOKS, STATE_BYTES, STATE_PARTS};
 
 core::arch::global_asm!(
     include_str!("stub.s"),
+    compute = sym compute,
+    null_pointer = const NULL_POINTER,
     hooks = sym HOOKS,
     state_bytes = sym STATE_BYTES,
     state_parts = sym STATE_PARTS,

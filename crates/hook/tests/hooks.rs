@@ -10,6 +10,7 @@ use sintonia_hook::{
 };
 use sintonia_link::probe_protocol::{ActionRepeat, HookKind, HookRead, HookSide, HookTarget, ProbeAction, ReadSource, ValueWidth};
 use sintonia_link::ring::{HookEvent, HookPoint, MPI_FUNCTION, RingCounters, RingReader};
+use sintonia_link::value_location::{AccessError, AddressStep, ValueLocation};
 
 static CHUNK: AtomicI64 = AtomicI64::new(7);
 
@@ -89,6 +90,13 @@ fn t001_entry_and_exit_carry_arguments_result_and_time() {
     assert!(exit.ticks > entry.ticks && exit.stack == entry.stack);
 }
 
+/// A value at an offset from the target of a pointer.
+fn behind(pointer: &AtomicU64, offset: u64, bits: u8) -> ValueLocation {
+    let steps =
+        vec![AddressStep::Constant(pointer.as_ptr() as u64), AddressStep::FollowPointer, AddressStep::Constant(offset), AddressStep::Add];
+    ValueLocation { steps, first_bit: 0, bits }
+}
+
 #[test]
 fn t002_globals_arguments_behind_pointers_and_floats_are_read() {
     let (_alone, setup) = setup();
@@ -100,16 +108,16 @@ fn t002_globals_arguments_behind_pointers_and_floats_are_read() {
     let read = |source, width| HookRead { source, width };
     let reads = [
         read(ReadSource::At(CHUNK.as_ptr() as u64), ValueWidth::Eight),
-        read(ReadSource::Behind { pointer: POINTER.as_ptr() as u64, offset: 16 }, ValueWidth::Four),
+        read(ReadSource::Computed(behind(&POINTER, 16, 32)), ValueWidth::Four),
         read(ReadSource::BehindArgument { argument: 1, offset: 0 }, ValueWidth::Two),
         read(ReadSource::FloatArgument(0), ValueWidth::Eight),
-        read(ReadSource::Behind { pointer: EMPTY.as_ptr() as u64, offset: 8 }, ValueWidth::One),
+        read(ReadSource::Computed(behind(&EMPTY, 8, 8)), ValueWidth::One),
     ];
     let number = hook(function(work as *const ()), HookKind::Wrap { stack: false }, &reads, &reads[..1]).expect("hooked");
     let value = 0x1_2345;
     let events = setup.events(|| assert_eq!(work(1, &value, 0.25), 3 + 1 + 7));
     unhook(number).expect("taken out");
-    assert_eq!(events[0].reads, [7, 77, 0x2345, 0.25f64.to_bits(), 0]);
+    assert_eq!(events[0].reads, [7, 77, 0x2345, 0.25f64.to_bits(), AccessError::NullPointer.marker()]);
     assert_eq!(events[1].reads[0], 7);
 }
 
@@ -162,7 +170,7 @@ fn t006_a_function_is_replaced_and_comes_back() {
 fn t007_a_value_is_set_at_the_next_entry_and_the_old_one_is_told() {
     let (_alone, setup) = setup();
     let number = hook(function(work as *const ()), HookKind::Wrap { stack: false }, &[], &[]).expect("hooked");
-    let set = ProbeAction::Set { address: CHUNK.as_ptr() as u64, behind: vec![], width: ValueWidth::Eight, bits: 100 };
+    let set = ProbeAction::Set { location: ValueLocation::at(CHUNK.as_ptr() as u64, 8), bits: 100 };
     // SAFETY: a variable of this width.
     let pending = unsafe { schedule(number, HookSide::Entry, vec![set], ActionRepeat::Once) };
     assert_eq!((CHUNK.load(Ordering::Relaxed), pending.results()), (7, None));
@@ -343,7 +351,7 @@ fn t015_a_replaced_function_can_be_watched_and_comes_back_watched() {
 fn t016_what_is_arranged_twice_is_done_twice_in_its_order_and_can_be_taken_back() {
     let (_alone, setup) = setup();
     let number = hook(function(work as *const ()), HookKind::Wrap { stack: false }, &[], &[]).expect("hooked");
-    let set = |bits| vec![ProbeAction::Set { address: CHUNK.as_ptr() as u64, behind: vec![], width: ValueWidth::Eight, bits }];
+    let set = |bits| vec![ProbeAction::Set { location: ValueLocation::at(CHUNK.as_ptr() as u64, 8), bits }];
     // SAFETY: a variable of this width.
     let [first, second, third] = [50, 60, 70].map(|bits| unsafe { schedule(number, HookSide::Entry, set(bits), ActionRepeat::Once) });
     assert!(cancel(number, HookSide::Entry, third));
@@ -359,7 +367,7 @@ fn t017_an_act_that_cannot_be_done_says_why_at_its_moment() {
     let (_alone, setup) = setup();
     static NOTHING: AtomicU64 = AtomicU64::new(0);
     let number = hook(function(work as *const ()), HookKind::Wrap { stack: false }, &[], &[]).expect("hooked");
-    let set = ProbeAction::Set { address: NOTHING.as_ptr() as u64, behind: vec![8], width: ValueWidth::Eight, bits: 1 };
+    let set = ProbeAction::Set { location: behind(&NOTHING, 8, 64), bits: 1 };
     // SAFETY: a variable of this width.
     let pending = unsafe { schedule(number, HookSide::Exit, vec![set], ActionRepeat::Once) };
     setup.events(|| assert_eq!(work(0, std::ptr::null(), 0.0), 7));

@@ -4,7 +4,8 @@
 //!   every process is recorded: one without the probe would never answer, and the others would hang. So each asks `sintonia record`
 //!   first, which gives all the same answer.
 //! - Tuning: events are passed through shared memory ([`ring`]); commands ([`probe_protocol`]) are sent in an authenticated session that
-//!   only holders of the run's shared secret can join ([`session`], [`mac`], [`random`]).
+//!   only holders of the run's shared secret can join ([`session`], [`mac`], [`random`]). Commands name values by the way to them
+//!   ([`value_location`]).
 
 #![forbid(unsafe_code)]
 
@@ -15,6 +16,7 @@ pub mod random;
 mod rendezvous;
 pub mod ring;
 pub mod session;
+pub mod value_location;
 
 pub use addresses::{host_name, local_addresses};
 pub use rendezvous::{HelloMessage, RendezvousServer, ask_all_recorded};

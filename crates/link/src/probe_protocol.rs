@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::value_location::ValueLocation;
+
 /// A function in the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookTarget {
@@ -49,17 +51,13 @@ impl ValueWidth {
 }
 
 /// Where a value is read from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReadSource {
     /// At an address.
     At(u64),
-    /// At an offset from the target of the pointer stored at an address. Not read if the pointer is null.
-    Behind {
-        /// The address of the pointer.
-        pointer: u64,
-        /// The offset.
-        offset: i64,
-    },
+    /// At a location that is found again at every read, without ever faulting; the width does not apply. If there is no value, the marker
+    /// of the reason is recorded ([`crate::value_location::AccessError::marker`]).
+    Computed(ValueLocation),
     /// At an offset from the target of a pointer argument; index among the integer and pointer arguments; entry only.
     BehindArgument {
         /// Argument index, below 6.
@@ -74,7 +72,7 @@ pub enum ReadSource {
 }
 
 /// A value to be read by a hook.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookRead {
     /// Its location.
     pub source: ReadSource,
@@ -87,12 +85,8 @@ pub struct HookRead {
 pub enum ProbeAction {
     /// Writes a value.
     Set {
-        /// Address of the value, or of the first pointer on the path to it.
-        address: u64,
-        /// Offset added to each pointer on the path, in order.
-        behind: Vec<u64>,
-        /// Size of the value.
-        width: ValueWidth,
+        /// Its location.
+        location: ValueLocation,
         /// The bits of the value.
         bits: u64,
     },

@@ -78,7 +78,11 @@ impl DebugInfo {
                     let origin = self.referenced_die(number, entry, gimli::DW_AT_abstract_origin);
                     *index.inlined.entry(origin.unwrap_or(reference)).or_default() += 1;
                 }
-                gimli::DW_TAG_variable if EnclosingScope::allows_variables(&outer) => self.index_variable(reference, entry, &outer, index),
+                // A static member is a variable since DWARF 5, before it a member that is only declared.
+                gimli::DW_TAG_member if is_declaration(entry) => self.index_variable(reference, entry, &outer, index),
+                gimli::DW_TAG_variable | gimli::DW_TAG_constant if EnclosingScope::allows_variables(&outer) => {
+                    self.index_variable(reference, entry, &outer, index)
+                }
                 _ => {}
             }
             if entry.has_children() {
@@ -103,12 +107,15 @@ impl DebugInfo {
 
     fn index_variable(&self, reference: DieRef, entry: &Entry<'_>, outer: &[EnclosingScope], index: &mut DebugIndex) {
         let Some(name) = self.name(reference.unit, entry) else { return };
-        let spaces = outer.iter().filter(|outer| matches!(outer.tag, gimli::DW_TAG_namespace | gimli::DW_TAG_module));
+        let spaces = outer.iter().filter(|outer| EnclosingScope::qualifies(outer.tag));
         let full: String =
             spaces.filter_map(|outer| outer.name.as_deref()).flat_map(|space| [space, "::"]).chain([name.as_str()]).collect();
-        if entry.attr_value(gimli::DW_AT_declaration).ok().flatten().is_some() {
-            index.declared.insert(reference, full);
-            return;
+        if is_declaration(entry) {
+            index.declared.insert(reference, full.clone());
+            // A constant may have no other entry.
+            if entry.attr_value(gimli::DW_AT_const_value).ok().flatten().is_none() {
+                return;
+            }
         }
         // A variable declared in a namespace may be defined outside it.
         let full = self.origin(reference.unit, entry).and_then(|origin| index.declared.get(&origin).cloned()).unwrap_or(full);
@@ -166,6 +173,28 @@ impl DebugInfo {
         entry.attr_value(attribute).ok()??.udata_value()
     }
 
+    /// A numeric attribute that may be negative.
+    pub fn integer_attribute(&self, entry: &Entry<'_>, attribute: gimli::DwAt) -> Option<i64> {
+        match entry.attr_value(attribute).ok()?? {
+            AttributeValue::Sdata(number) => Some(number),
+            value => value.udata_value().map(|number| number as i64),
+        }
+    }
+
+    /// Whether a unit was written in Fortran.
+    pub fn is_fortran(&self, unit: usize) -> bool {
+        let language = || {
+            let mut tree = self.units[unit].entries_tree(None).ok()?;
+            match tree.root().ok()?.entry().attr_value(gimli::DW_AT_language).ok()?? {
+                AttributeValue::Language(language) => Some(language),
+                _ => None,
+            }
+        };
+        let fortran = [gimli::DW_LANG_Fortran77, gimli::DW_LANG_Fortran90, gimli::DW_LANG_Fortran95];
+        let newer = [gimli::DW_LANG_Fortran03, gimli::DW_LANG_Fortran08, gimli::DW_LANG_Fortran18];
+        language().is_some_and(|language| fortran.contains(&language) || newer.contains(&language))
+    }
+
     /// File name of a unit's source, without directories.
     pub fn file(&self, unit: usize) -> String {
         let name = self.units[unit].name.as_ref().map(|name| name.to_vec()).unwrap_or_default();
@@ -187,6 +216,11 @@ impl DebugInfo {
     }
 }
 
+/// Whether an entry only declares something that is defined elsewhere.
+pub(crate) fn is_declaration(entry: &Entry<'_>) -> bool {
+    entry.attr_value(gimli::DW_AT_declaration).is_ok_and(|value| value.is_some())
+}
+
 /// An entry that encloses others.
 struct EnclosingScope {
     depth: isize,
@@ -195,6 +229,12 @@ struct EnclosingScope {
 }
 
 impl EnclosingScope {
+    /// Whether names inside are qualified by its name.
+    fn qualifies(tag: DwTag) -> bool {
+        let is_space = matches!(tag, gimli::DW_TAG_namespace | gimli::DW_TAG_module);
+        is_space || matches!(tag, gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type)
+    }
+
     /// Local variables are not indexed, except those in Fortran common blocks.
     fn allows_variables(outer: &[EnclosingScope]) -> bool {
         let shared = outer.last().is_some_and(|outer| outer.tag == gimli::DW_TAG_common_block);

@@ -72,8 +72,14 @@ pub enum SymbolError {
     /// The variable has no address.
     #[error("the variable `{0}` was optimised away: it has no place in memory")]
     OptimisedAway(String),
-    /// The variable is thread-local.
-    #[error("every thread has a variable `{0}` of its own; only those that threads share can be read or set")]
+    /// The variable is a constant of the compiler.
+    #[error("`{0}` is a constant: the compiler has put its value into the code, and it has no place in memory")]
+    Constant(String),
+    /// The debug information describes it in a way that is not supported.
+    #[error("where the variable `{0}` is cannot be told from the debug information: it may be in registers, or split into parts")]
+    UnsupportedLocation(String),
+    /// The variable is thread-local, in a library.
+    #[error("every thread has a variable `{0}` of its own; only those of the main program can be read, not those of a library")]
     ThreadLocal(String),
     /// The path does not fit the type.
     #[error("`{part}` of `{path}`: {what}")]

@@ -7,10 +7,12 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod arrays;
 mod callees;
 mod debug;
 mod error;
 mod function;
+mod location;
 mod module;
 mod symbol_names;
 mod types;

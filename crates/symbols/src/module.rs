@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use object::{Object, ObjectKind, ObjectSymbol, SymbolKind};
+use object::{Object, ObjectKind, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 
 use crate::debug::DebugInfo;
 use crate::error::SymbolError;
@@ -132,6 +132,18 @@ fn mapped_modules(maps: &str) -> Vec<(PathBuf, u64)> {
 impl LoadedModule {
     pub(crate) fn file(&self) -> object::File<'_> {
         object::File::parse(&*self.contents.data).expect("it was parsed before")
+    }
+
+    /// Size of the thread-local storage of a main program: it ends at the thread pointer.
+    pub(crate) fn thread_local_size(&self) -> u64 {
+        let file = self.file();
+        let is_thread_local =
+            |section: &object::Section<'_, '_>| matches!(section.kind(), SectionKind::Tls | SectionKind::UninitializedTls);
+        let sections: Vec<_> = file.sections().filter(is_thread_local).collect();
+        let begin = sections.iter().map(ObjectSection::address).min().unwrap_or(0);
+        let end = sections.iter().map(|section| section.address() + section.size()).max().unwrap_or(0);
+        let align = sections.iter().map(ObjectSection::align).max().unwrap_or(1).max(1);
+        (end - begin).next_multiple_of(align)
     }
 
     /// The symbols of the file.

@@ -1,6 +1,8 @@
 //! Types of values that can be read, written or passed.
 
-use crate::debug::{DebugInfo, DieRef};
+use gimli::{AttributeValue, Operation};
+
+use crate::debug::{DebugInfo, DieRef, Entry, is_declaration};
 
 /// The type of a variable, a parameter or a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,6 +13,13 @@ pub enum ValueType {
         signed: bool,
         /// Size in bytes.
         bytes: u64,
+    },
+    /// A bit field.
+    BitField {
+        /// Whether it is signed.
+        signed: bool,
+        /// Size in bits.
+        bits: u8,
     },
     /// A floating-point number.
     Float {
@@ -50,6 +59,7 @@ impl ValueType {
             | ValueType::Struct { bytes, .. }
             | ValueType::Array { bytes } => *bytes,
             ValueType::Pointer => 8,
+            ValueType::BitField { bits, .. } => u64::from(*bits).div_ceil(8),
             ValueType::Other => 0,
         }
     }
@@ -59,7 +69,7 @@ impl ValueType {
         match self {
             ValueType::Integer { bytes, .. } | ValueType::Boolean { bytes } => matches!(bytes, 1 | 2 | 4 | 8),
             ValueType::Float { bytes } => matches!(bytes, 4 | 8),
-            ValueType::Pointer => true,
+            ValueType::Pointer | ValueType::BitField { .. } => true,
             ValueType::Struct { .. } | ValueType::Array { .. } | ValueType::Other => false,
         }
     }
@@ -72,6 +82,7 @@ impl std::fmt::Display for ValueType {
             ValueType::Integer { signed: false, bytes } => write!(out, "an unsigned integer of {bytes} bytes"),
             ValueType::Float { bytes } => write!(out, "a floating-point number of {bytes} bytes"),
             ValueType::Boolean { .. } => write!(out, "a boolean"),
+            ValueType::BitField { bits, .. } => write!(out, "a bit field of {bits} bits"),
             ValueType::Pointer => write!(out, "a pointer"),
             ValueType::Struct { name, .. } => write!(out, "a struct `{name}`"),
             ValueType::Array { .. } => write!(out, "an array"),
@@ -116,15 +127,12 @@ fn describe_unqualified(debug: &DebugInfo, reference: DieRef) -> Option<ValueTyp
     let bytes = debug.number_attribute(&entry, gimli::DW_AT_byte_size).unwrap_or(0);
     Some(match entry.tag() {
         gimli::DW_TAG_base_type => from_encoding(debug.encoding(&entry)?, bytes),
-        gimli::DW_TAG_enumeration_type => ValueType::Integer { signed: true, bytes },
+        gimli::DW_TAG_enumeration_type => describe_enumeration(debug, reference, &entry, bytes),
         gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type | gimli::DW_TAG_rvalue_reference_type => ValueType::Pointer,
         gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {
             ValueType::Struct { name: debug.name(reference.unit, &entry).unwrap_or_default(), bytes }
         }
-        gimli::DW_TAG_array_type => {
-            let (_, stride, counts) = array_element(debug, reference)?;
-            ValueType::Array { bytes: counts.iter().try_fold(stride, |bytes, count| bytes.checked_mul((*count)?)).unwrap_or(0) }
-        }
+        gimli::DW_TAG_array_type => ValueType::Array { bytes: array_bytes(debug, reference).unwrap_or(0) },
         _ => return None,
     })
 }
@@ -141,41 +149,117 @@ fn from_encoding(encoding: gimli::DwAte, bytes: u64) -> ValueType {
     }
 }
 
-/// Element type of an array, its size, and the extent of each dimension, last one fastest.
-pub(crate) fn array_element(debug: &DebugInfo, reference: DieRef) -> Option<(DieRef, u64, Vec<Option<u64>>)> {
-    let element = type_of(debug, reference)?;
+/// An enumeration is an integer; without an underlying type it is signed if one of its values is negative.
+fn describe_enumeration(debug: &DebugInfo, reference: DieRef, entry: &Entry<'_>, bytes: u64) -> ValueType {
+    if let Some(ValueType::Integer { signed, bytes }) = type_of(debug, reference).map(|underlying| describe(debug, underlying)) {
+        return ValueType::Integer { signed, bytes };
+    }
+    let is_negative = |child: DieRef| {
+        let enumerator = debug.entry(child)?;
+        debug.integer_attribute(&enumerator, gimli::DW_AT_const_value).map(|value| value < 0)
+    };
+    let signed = match debug.encoding(entry) {
+        Some(encoding) => matches!(from_encoding(encoding, bytes), ValueType::Integer { signed: true, .. }),
+        None => debug.children(reference).into_iter().any(|child| is_negative(child) == Some(true)),
+    };
+    ValueType::Integer { signed, bytes }
+}
+
+/// Total size of an array, if it is fixed.
+fn array_bytes(debug: &DebugInfo, reference: DieRef) -> Option<u64> {
+    if debug.entry(reference)?.attr_value(gimli::DW_AT_data_location).ok()?.is_some() {
+        return None;
+    }
+    let element = describe(debug, type_of(debug, reference)?).bytes();
     let ranges = debug.children(reference).into_iter().filter_map(|child| debug.entry(child));
-    let counts = ranges.filter(|range| range.tag() == gimli::DW_TAG_subrange_type).map(|range| count(debug, &range)).collect();
-    Some((element, describe(debug, element).bytes(), counts))
+    let mut ranges = ranges.filter(|range| range.tag() == gimli::DW_TAG_subrange_type);
+    ranges.try_fold(element, |bytes, range| bytes.checked_mul(count(debug, reference.unit, &range)?))
 }
 
-fn count(debug: &DebugInfo, range: &crate::debug::Entry<'_>) -> Option<u64> {
-    let lower = debug.number_attribute(range, gimli::DW_AT_lower_bound).unwrap_or(0);
-    let upper = || debug.number_attribute(range, gimli::DW_AT_upper_bound)?.checked_add(1)?.checked_sub(lower);
-    debug.number_attribute(range, gimli::DW_AT_count).or_else(upper)
+fn count(debug: &DebugInfo, unit: usize, range: &Entry<'_>) -> Option<u64> {
+    let first = debug.integer_attribute(range, gimli::DW_AT_lower_bound).unwrap_or(i64::from(debug.is_fortran(unit)));
+    let last = || debug.integer_attribute(range, gimli::DW_AT_upper_bound)?.checked_add(1)?.checked_sub(first);
+    let count = debug.integer_attribute(range, gimli::DW_AT_count).or_else(last);
+    count.and_then(|count| u64::try_from(count).ok())
 }
 
-/// A field of a struct: its type and offset.
-pub(crate) fn field(debug: &DebugInfo, structure: DieRef, name: &str) -> Option<(DieRef, u64)> {
+/// A field of a struct.
+pub(crate) struct Field {
+    /// Its type.
+    pub kind: DieRef,
+    /// Its offset in bytes.
+    pub offset: u64,
+    /// First bit at that offset and size of a bit field.
+    pub bits: Option<(u64, u64)>,
+}
+
+/// A field of a struct, of an unnamed field or of a base class; an error if its offset is not fixed.
+pub(crate) fn field(debug: &DebugInfo, structure: DieRef, name: &str) -> Result<Option<Field>, String> {
     for child in debug.children(structure) {
-        let entry = debug.entry(child)?;
-        if !matches!(entry.tag(), gimli::DW_TAG_member | gimli::DW_TAG_inheritance) {
-            continue;
-        }
-        let offset = debug.number_attribute(&entry, gimli::DW_AT_data_member_location).unwrap_or(0);
-        let own = debug.name(child.unit, &entry);
+        let Some(entry) = debug.entry(child).filter(is_stored) else { continue };
+        let own = debug.name(child.unit, &entry).filter(|own| !own.is_empty());
+        let Some(kind) = type_of(debug, child) else { continue };
         if own.as_deref() == Some(name) {
-            return Some((type_of(debug, child)?, offset));
+            let offset = offset_of(debug, child.unit, &entry)?;
+            let bits = bit_field(debug, &entry, describe(debug, kind).bytes());
+            return Ok(Some(Field { kind, offset, bits }));
         }
-        // Fields of an unnamed field or a base class are accessible directly.
-        if own.is_none_or(|own| own.is_empty())
-            && let Some(inner) = type_of(debug, child).and_then(|inner| strip_qualifiers(debug, inner))
-            && let Some((found, inner_offset)) = field(debug, inner, name)
+        if own.is_none()
+            && let Some(inner) = strip_qualifiers(debug, kind)
+            && let Some(found) = field(debug, inner, name)?
         {
-            return Some((found, offset + inner_offset));
+            return Ok(Some(Field { offset: found.offset + offset_of(debug, child.unit, &entry)?, ..found }));
         }
     }
-    None
+    Ok(None)
+}
+
+/// The only part of a struct that is as large as the struct itself: what a wrapper such as `std::atomic` holds.
+pub(crate) fn wrapped(debug: &DebugInfo, structure: DieRef) -> Option<DieRef> {
+    let bytes = describe(debug, structure).bytes();
+    let children = debug.children(structure).into_iter().filter(|child| debug.entry(*child).is_some_and(|entry| is_stored(&entry)));
+    let mut parts = children.filter_map(|child| type_of(debug, child)).filter(|part| describe(debug, *part).bytes() == bytes);
+    parts.next().filter(|_| bytes > 0 && parts.next().is_none())
+}
+
+/// Whether an entry of a struct takes space in it: a member that is not static, or a base class.
+fn is_stored(entry: &Entry<'_>) -> bool {
+    matches!(entry.tag(), gimli::DW_TAG_member | gimli::DW_TAG_inheritance) && !is_declaration(entry)
+}
+
+/// The offset of a member or base class.
+fn offset_of(debug: &DebugInfo, unit: usize, entry: &Entry<'_>) -> Result<u64, String> {
+    if entry.tag() == gimli::DW_TAG_inheritance && is_virtual(entry) {
+        return Err("it is in a virtual base class, whose place depends on the object".into());
+    }
+    let Ok(Some(location)) = entry.attr_value(gimli::DW_AT_data_member_location) else { return Ok(0) };
+    if let Some(offset) = location.udata_value() {
+        return Ok(offset);
+    }
+    // DWARF 2.
+    let AttributeValue::Exprloc(expression) = location else { return Err("its place in the struct is not fixed".into()) };
+    let mut operations = expression.operations(debug.units[unit].encoding());
+    match (operations.next(), operations.next()) {
+        (Ok(Some(Operation::PlusConstant { value })), Ok(None)) => Ok(value),
+        _ => Err("its place in the struct is not fixed".into()),
+    }
+}
+
+fn is_virtual(entry: &Entry<'_>) -> bool {
+    matches!(entry.attr_value(gimli::DW_AT_virtuality), Ok(Some(AttributeValue::Virtuality(kind))) if kind != gimli::DW_VIRTUALITY_none)
+}
+
+/// First bit and size of a bit field of a type with this many bytes.
+fn bit_field(debug: &DebugInfo, entry: &Entry<'_>, type_bytes: u64) -> Option<(u64, u64)> {
+    let bits = debug.number_attribute(entry, gimli::DW_AT_bit_size)?;
+    if let Some(first) = debug.number_attribute(entry, gimli::DW_AT_data_bit_offset) {
+        return Some((first, bits));
+    }
+    // DWARF 3: from the most significant bit of a storage unit; negative if the field reaches beyond it.
+    let unit = 8 * debug.number_attribute(entry, gimli::DW_AT_byte_size).unwrap_or(type_bytes);
+    let from_top = debug.integer_attribute(entry, gimli::DW_AT_bit_offset).unwrap_or(0);
+    let first = i64::try_from(unit).ok()?.checked_sub(from_top)?.checked_sub_unsigned(bits)?;
+    Some((u64::try_from(first).ok()?, bits))
 }
 
 /// The field names of a struct.

@@ -1,34 +1,36 @@
 //! Resolves global variables and their components by name.
 
-use gimli::{AttributeValue, Operation};
+use gimli::AttributeValue;
+use sintonia_link::value_location::{AddressStep, ValueLocation};
 use sintonia_text::suggestion::nearest_name;
 
+use crate::arrays::ArrayShape;
 use crate::debug::{DebugInfo, DieRef};
 use crate::error::SymbolError;
+use crate::location::{self, ExpressionContext, LocationError};
 use crate::module::{LoadedModule, ProgramImage};
 use crate::types::{self, ValueType};
 use crate::variable_path::{PathStep, VariablePath};
 
-/// Address and type of a value.
+/// Location and type of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedVariable {
-    /// Address of the value, or of the first pointer on the path to it.
-    pub address: u64,
-    /// Offset added to each pointer on the path, in order.
-    pub pointer_offsets: Vec<u64>,
+    /// Its location.
+    pub location: ValueLocation,
     /// The type of the value.
     pub value_type: ValueType,
 }
 
 impl ProgramImage {
-    /// Resolves a variable as written in the source: `grid.nx`, `work->chunk`, `file.c:table[3]`, `module::limit`.
+    /// Resolves a variable as written in the source: `grid.nx`, `work->chunk`, `file.c:table[3]`, `module::limit`, `cfg%cells(2, 1)`.
     pub fn variable(&self, text: &str) -> Result<ResolvedVariable, SymbolError> {
         let path = VariablePath::parse(text)?;
-        for module in &self.modules {
-            if let Some(debug) = module.debug()
-                && let Some(found) = find_in_debug_info(debug, &path)?
-            {
-                return resolve_path(module, debug, found, text, &path.steps);
+        for (number, module) in self.modules.iter().enumerate() {
+            let Some(debug) = module.debug() else { continue };
+            let context = ExpressionContext::new(module, debug, number == 0);
+            if let Some((found, steps)) = find_in_debug_info(&context, &path)? {
+                let steps = self.preempting_copy(number, debug, found).unwrap_or(steps);
+                return resolve_path(context, found, steps, text, &path.steps);
             }
         }
         match self.modules.iter().find(|module| module.symbols().by_name(&path.name).is_some_and(|symbol| !symbol.is_function)) {
@@ -41,9 +43,18 @@ impl ProgramImage {
     pub fn variable_of_type(&self, name: &str, kind: ValueType) -> Result<ResolvedVariable, SymbolError> {
         let found = self.modules.iter().find_map(|module| {
             let symbol = module.symbols().by_name(name).filter(|symbol| !symbol.is_function)?;
-            Some(ResolvedVariable { address: symbol.address + module.bias, pointer_offsets: Vec::new(), value_type: kind.clone() })
+            let location = ValueLocation::at(symbol.address + module.bias, kind.bytes().min(8) as u8);
+            Some(ResolvedVariable { location, value_type: kind.clone() })
         });
         found.ok_or_else(|| self.unknown_variable(name.to_owned()))
+    }
+
+    /// A variable of a library that the main program uses may have been copied there by the linker; then the library uses the copy, too.
+    fn preempting_copy(&self, module: usize, debug: &DebugInfo, found: DieRef) -> Option<Vec<AddressStep>> {
+        let main = self.modules.first().filter(|_| module > 0)?;
+        let name = linker_name(debug, found)?;
+        let copy = main.symbols().by_name(&name).filter(|symbol| !symbol.is_function)?;
+        Some(vec![AddressStep::Constant(copy.address + main.bias)])
     }
 
     fn unknown_variable(&self, name: String) -> SymbolError {
@@ -57,8 +68,20 @@ impl ProgramImage {
     }
 }
 
-/// The only variable with this name; `None` if there is none.
-fn find_in_debug_info(debug: &DebugInfo, path: &VariablePath) -> Result<Option<DieRef>, SymbolError> {
+/// The linker's name of a variable that other modules can see.
+fn linker_name(debug: &DebugInfo, found: DieRef) -> Option<String> {
+    let entry = debug.entry(found)?;
+    let is_external = matches!(entry.attr_value(gimli::DW_AT_external), Ok(Some(AttributeValue::Flag(true))));
+    let origin = debug.origin(found.unit, &entry);
+    if !is_external {
+        return linker_name(debug, origin?);
+    }
+    debug.string_attribute(found.unit, &entry, gimli::DW_AT_linkage_name).or_else(|| debug.name(found.unit, &entry))
+}
+
+/// The only variable with this name and the steps to it; `None` if there is none.
+fn find_in_debug_info(context: &ExpressionContext<'_>, path: &VariablePath) -> Result<Option<(DieRef, Vec<AddressStep>)>, SymbolError> {
+    let debug = context.debug;
     let small = path.name.to_lowercase();
     let index = &debug.index().variables;
     let Some(all) = index.get(&path.name).or_else(|| index.get(&small)) else { return Ok(None) };
@@ -67,163 +90,258 @@ fn find_in_debug_info(debug: &DebugInfo, path: &VariablePath) -> Result<Option<D
     if all.is_empty() {
         return Ok(None);
     }
-    let mut located: Vec<(DieRef, StorageLocation)> =
-        all.iter().filter_map(|found| Some((*found, storage_location(debug, *found)?))).collect();
-    // A Fortran common block is described in every procedure that uses it.
-    located.dedup_by(|one, other| one.1 == other.1);
-    match located[..] {
-        [] => Err(SymbolError::OptimisedAway(path.name.clone())),
-        [(found, _)] => Ok(Some(found)),
-        _ => {
-            let files = located.iter().map(|(found, _)| debug.file(found.unit)).collect();
-            Err(SymbolError::Ambiguous { name: path.name.clone(), files })
+    let (mut located, mut problems) = (Vec::<(DieRef, Vec<AddressStep>)>::new(), Vec::new());
+    for found in all.iter().copied() {
+        match context.variable(found) {
+            // A Fortran common block is described in every procedure that uses it, a static member of a template in every file.
+            Ok(steps) if located.iter().any(|(_, known)| *known == steps) => {}
+            Ok(steps) => located.push((found, steps)),
+            Err(problem) => problems.push(problem),
         }
     }
-}
-
-/// Storage of a variable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum StorageLocation {
-    Address(u64),
-    PerThread,
-}
-
-fn storage_location(debug: &DebugInfo, reference: DieRef) -> Option<StorageLocation> {
-    let entry = debug.entry(reference)?;
-    let unit = &debug.units[reference.unit];
-    let AttributeValue::Exprloc(expression) = entry.attr_value(gimli::DW_AT_location).ok()?? else { return None };
-    let mut operations = expression.operations(unit.encoding());
-    let mut address = None;
-    while let Ok(Some(operation)) = operations.next() {
-        match operation {
-            Operation::Address { address: at } => address = Some(at),
-            Operation::AddressIndex { index } => address = debug.dwarf.address(unit, index).ok(),
-            Operation::PlusConstant { value } => address = address.map(|address| address.wrapping_add(value)),
-            Operation::TLS => return Some(StorageLocation::PerThread),
-            _ => {}
-        }
+    if located.len() > 1 {
+        let files = located.iter().map(|(found, _)| debug.file(found.unit)).collect();
+        return Err(SymbolError::Ambiguous { name: path.name.clone(), files });
     }
-    address.map(StorageLocation::Address)
+    located.pop().map(Some).ok_or_else(|| unlocated(debug, &all, &problems, path.name.clone()))
+}
+
+/// Why none of several entries for a variable has a place in memory.
+fn unlocated(debug: &DebugInfo, all: &[DieRef], problems: &[LocationError], name: String) -> SymbolError {
+    let is_constant = |found: &DieRef| {
+        let value = debug.entry(*found).and_then(|entry| entry.attr_value(gimli::DW_AT_const_value).ok().flatten());
+        value.is_some()
+    };
+    if problems.contains(&LocationError::ThreadLocalOfLibrary) {
+        SymbolError::ThreadLocal(name)
+    } else if problems.contains(&LocationError::Unsupported) {
+        SymbolError::UnsupportedLocation(name)
+    } else if all.iter().any(is_constant) {
+        SymbolError::Constant(name)
+    } else {
+        SymbolError::OptimisedAway(name)
+    }
 }
 
 /// Applies the steps of a path to a variable.
 fn resolve_path(
-    module: &LoadedModule,
-    debug: &DebugInfo,
+    context: ExpressionContext<'_>,
     found: DieRef,
+    steps: Vec<AddressStep>,
     text: &str,
-    steps: &[PathStep],
+    path: &[PathStep],
 ) -> Result<ResolvedVariable, SymbolError> {
-    let address = match storage_location(debug, found) {
-        Some(StorageLocation::Address(address)) => address + module.bias,
-        Some(StorageLocation::PerThread) => return Err(SymbolError::ThreadLocal(text.to_owned())),
-        None => return Err(SymbolError::OptimisedAway(text.to_owned())),
-    };
     let wrong = |part: String, what: String| SymbolError::InvalidPath { path: text.to_owned(), part, what };
-    let Some(kind) = types::type_of(debug, found) else { return Err(wrong(text.to_owned(), "its type is unknown".into())) };
-    let mut resolver = PathResolver { debug, address, pointer_offsets: Vec::new(), kind };
-    for step in steps {
+    let whole = |what: String| wrong(text.to_owned(), what);
+    let Some(kind) = types::type_of(context.debug, found) else { return Err(whole("its type is unknown".into())) };
+    let mut resolver = PathResolver { context, steps, kind, bits: None };
+    resolver.follow_references().map_err(whole)?;
+    for step in path {
         resolver.apply_step(step).map_err(|what| wrong(step_text(step), what))?;
     }
-    Ok(ResolvedVariable {
-        address: resolver.address,
-        pointer_offsets: resolver.pointer_offsets,
-        value_type: types::describe(debug, resolver.kind),
-    })
+    resolver.finish().map_err(whole)
 }
 
 fn step_text(step: &PathStep) -> String {
     match step {
         PathStep::Field(name) => name.clone(),
-        PathStep::Element(number) => format!("[{number}]"),
+        PathStep::Element(indices) => format!("[{}]", indices.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")),
         PathStep::Dereference => "*".into(),
     }
 }
 
 struct PathResolver<'debug> {
-    debug: &'debug DebugInfo,
-    address: u64,
-    pointer_offsets: Vec<u64>,
+    context: ExpressionContext<'debug>,
+    steps: Vec<AddressStep>,
     kind: DieRef,
+    /// First bit and size of a bit field.
+    bits: Option<(u64, u64)>,
 }
 
 impl PathResolver<'_> {
-    fn unqualified_type(&self) -> Result<DieRef, String> {
-        types::strip_qualifiers(self.debug, self.kind).ok_or_else(|| "its type is unknown".to_owned())
+    fn debug(&self) -> &DebugInfo {
+        self.context.debug
     }
 
-    fn add_offset(&mut self, distance: u64) {
-        match self.pointer_offsets.last_mut() {
-            Some(last) => *last = last.wrapping_add(distance),
-            None => self.address = self.address.wrapping_add(distance),
-        }
+    fn unqualified_type(&self) -> Result<DieRef, String> {
+        types::strip_qualifiers(self.debug(), self.kind).ok_or_else(|| "its type is unknown".to_owned())
+    }
+
+    fn value_type(&self) -> ValueType {
+        types::describe(self.debug(), self.kind)
     }
 
     /// Follows a pointer.
     fn dereference(&mut self) -> Result<(), String> {
         let kind = self.unqualified_type()?;
-        let entry = self.debug.entry(kind).ok_or("its type is unknown")?;
-        self.kind = self.debug.referenced_die(kind.unit, &entry, gimli::DW_AT_type).ok_or("its target type is unknown")?;
-        self.pointer_offsets.push(0);
-        Ok(())
+        let entry = self.debug().entry(kind).ok_or("its type is unknown")?;
+        self.kind = self.debug().referenced_die(kind.unit, &entry, gimli::DW_AT_type).ok_or("the type of its target is unknown")?;
+        self.steps.push(AddressStep::FollowPointer);
+        self.follow_references()
     }
 
-    fn is_pointer(&self) -> bool {
-        types::describe(self.debug, self.kind) == ValueType::Pointer
+    /// A reference stands for its target.
+    fn follow_references(&mut self) -> Result<(), String> {
+        let kind = self.unqualified_type()?;
+        let tag = self.debug().entry(kind).ok_or("its type is unknown")?.tag();
+        if matches!(tag, gimli::DW_TAG_reference_type | gimli::DW_TAG_rvalue_reference_type) { self.dereference() } else { Ok(()) }
     }
 
     fn apply_step(&mut self, step: &PathStep) -> Result<(), String> {
         match step {
-            PathStep::Dereference if self.is_pointer() => self.dereference(),
-            PathStep::Dereference => Err(format!("this is {}, not a pointer", types::describe(self.debug, self.kind))),
-            PathStep::Element(number) => self.element(*number),
+            PathStep::Dereference if self.value_type() == ValueType::Pointer => self.dereference(),
+            PathStep::Dereference => Err(format!("this is {}, not a pointer", self.value_type())),
+            PathStep::Element(indices) => self.elements(indices),
             PathStep::Field(name) => self.field(name),
         }
     }
 
     fn field(&mut self, name: &str) -> Result<(), String> {
-        if self.is_pointer() {
+        if self.bits.is_some() {
+            return Err("a bit field has no fields".into());
+        }
+        if self.value_type() == ValueType::Pointer {
             self.dereference()?;
         }
         let kind = self.unqualified_type()?;
-        match types::field(self.debug, kind, name) {
-            Some((kind, distance)) => {
-                self.kind = kind;
-                self.add_offset(distance);
-                Ok(())
-            }
-            None => Err(self.no_field(kind, name)),
-        }
+        let Some(found) = types::field(self.debug(), kind, name)? else { return Err(self.no_field(kind, name)) };
+        self.kind = found.kind;
+        self.bits = found.bits;
+        location::add_offset(&mut self.steps, found.offset);
+        self.follow_references()
     }
 
     fn no_field(&self, kind: DieRef, name: &str) -> String {
-        let ValueType::Struct { name: structure, .. } = types::describe(self.debug, kind) else {
-            return format!("this is {}, which has no fields", types::describe(self.debug, kind));
+        let ValueType::Struct { name: structure, .. } = types::describe(self.debug(), kind) else {
+            return format!("this is {}, which has no fields", types::describe(self.debug(), kind));
         };
-        let names = types::field_names(self.debug, kind);
+        let names = types::field_names(self.debug(), kind);
         let near = nearest_name(name, names.iter().map(String::as_str)).map(|near| format!("; did you mean `{near}`?"));
         format!("the struct `{structure}` has no field `{name}`{}", near.unwrap_or_else(|| format!("; it has {}", names.join(", "))))
     }
 
-    fn element(&mut self, number: u64) -> Result<(), String> {
-        if self.is_pointer() {
-            self.dereference()?;
-            let bytes = types::describe(self.debug, self.kind).bytes();
-            self.add_offset(number.wrapping_mul(bytes));
-            return Ok(());
+    /// Applies consecutive indices: those of one array with several dimensions, or of arrays in arrays.
+    fn elements(&mut self, indices: &[i64]) -> Result<(), String> {
+        let mut rest = indices;
+        while let [index, ..] = rest {
+            let used = match self.value_type() {
+                ValueType::Pointer => self.element_behind_pointer(*index)?,
+                ValueType::Array { .. } => self.element_of_array(rest)?,
+                ValueType::Struct { name, .. } if name.starts_with("vector<") => self.element_of_vector(*index)?,
+                ValueType::Struct { name, .. } if name.starts_with("array<") => self.storage_of_std_array()?,
+                other => return Err(format!("this is {other}, which has no elements")),
+            };
+            self.follow_references()?;
+            rest = &rest[used..];
         }
-        let kind = self.unqualified_type()?;
-        let is_array = matches!(types::describe(self.debug, kind), ValueType::Array { .. });
-        let Some((element, bytes, counts)) = types::array_element(self.debug, kind).filter(|_| is_array) else {
-            return Err(format!("this is {}, which has no elements", types::describe(self.debug, kind)));
-        };
-        match counts[..] {
-            [Some(count)] if number >= count => return Err(format!("the array has only {count} elements, counted from 0")),
-            [_] => {}
-            _ => return Err("only one-dimensional arrays can be indexed".into()),
-        }
-        self.kind = element;
-        self.add_offset(number * bytes);
         Ok(())
     }
+
+    fn element_behind_pointer(&mut self, index: i64) -> Result<usize, String> {
+        self.dereference()?;
+        let bytes = self.value_type().bytes();
+        if bytes == 0 {
+            return Err("the size of its target is unknown".into());
+        }
+        location::add_offset(&mut self.steps, (index as u64).wrapping_mul(bytes));
+        Ok(1)
+    }
+
+    fn element_of_array(&mut self, indices: &[i64]) -> Result<usize, String> {
+        let shape = ArrayShape::new(&self.context, self.unqualified_type()?)?;
+        let dimensions = shape.dimensions();
+        let Some(indices) = indices.get(..dimensions).filter(|_| dimensions > 0) else {
+            return Err(format!("the array has {dimensions} dimensions; give as many indices"));
+        };
+        shape.add_element(&mut self.steps, indices)?;
+        self.kind = shape.element;
+        Ok(dimensions)
+    }
+
+    /// An element of `std::vector`, of libstdc++ or libc++: the vector holds pointers to its first element and behind its last one.
+    fn element_of_vector(&mut self, index: i64) -> Result<usize, String> {
+        let unknown = "it is not a vector of a known C++ library";
+        let vector = self.unqualified_type()?;
+        let (begin, end) = match self.path_offset(vector, &["_M_impl", "_M_start"])? {
+            Some(begin) => (begin, self.path_offset(vector, &["_M_impl", "_M_finish"])?),
+            None => (self.path_offset(vector, &["__begin_"])?.ok_or(unknown)?, self.path_offset(vector, &["__end_"])?),
+        };
+        let (pointer, begin) = begin;
+        let (_, end) = end.ok_or(unknown)?;
+        if types::describe(self.debug(), pointer) != ValueType::Pointer {
+            return Err("a vector of bool is packed, and its elements have no address".into());
+        }
+        let pointer = types::strip_qualifiers(self.debug(), pointer).ok_or(unknown)?;
+        let element = types::type_of(self.debug(), pointer).ok_or(unknown)?;
+        let bytes = types::describe(self.debug(), element).bytes();
+        if bytes == 0 {
+            return Err("the size of its elements is unknown".into());
+        }
+        let load = |offset| [AddressStep::Object, AddressStep::Constant(offset), AddressStep::Add, AddressStep::Load];
+        self.steps.push(AddressStep::SetObject);
+        self.steps.extend(load(begin));
+        self.steps.push(AddressStep::Constant(0));
+        self.steps.extend(load(end).into_iter().chain(load(begin)));
+        self.steps.extend([AddressStep::Subtract, AddressStep::Constant(bytes), AddressStep::Divide]);
+        self.steps.extend([AddressStep::Constant(1), AddressStep::Subtract, AddressStep::Constant(bytes), AddressStep::Element(index)]);
+        self.kind = element;
+        Ok(1)
+    }
+
+    /// The array inside a `std::array`; uses no index.
+    fn storage_of_std_array(&mut self) -> Result<usize, String> {
+        let array = self.unqualified_type()?;
+        let storage = match self.path_offset(array, &["_M_elems"])? {
+            Some(found) => Some(found),
+            None => self.path_offset(array, &["__elems_"])?,
+        };
+        let (kind, offset) = storage.ok_or("it is not an array of a known C++ library")?;
+        location::add_offset(&mut self.steps, offset);
+        self.kind = kind;
+        Ok(0)
+    }
+
+    /// Type and offset of a field of fields.
+    fn path_offset(&self, structure: DieRef, path: &[&str]) -> Result<Option<(DieRef, u64)>, String> {
+        let (mut kind, mut offset) = (structure, 0);
+        for name in path {
+            let Some(structure) = types::strip_qualifiers(self.debug(), kind) else { return Ok(None) };
+            let Some(field) = types::field(self.debug(), structure, name)? else { return Ok(None) };
+            (kind, offset) = (field.kind, offset + field.offset);
+        }
+        Ok(Some((kind, offset)))
+    }
+
+    /// The value at the end of the path.
+    fn finish(mut self) -> Result<ResolvedVariable, String> {
+        // In Fortran a pointer stands for its target, and an allocatable scalar is a pointer.
+        if self.value_type() == ValueType::Pointer && self.debug().is_fortran(self.kind.unit) {
+            self.dereference()?;
+        }
+        while let ValueType::Struct { name, .. } = self.value_type()
+            && is_atomic(&name)
+            && let Some(inner) = types::wrapped(self.debug(), self.unqualified_type()?)
+        {
+            self.kind = inner;
+        }
+        let kind = self.value_type();
+        let Some((first_bit, bits)) = self.bits else {
+            let bits = (8 * kind.bytes()).min(64) as u8;
+            return Ok(ResolvedVariable { location: ValueLocation { steps: self.steps, first_bit: 0, bits }, value_type: kind });
+        };
+        if !(1..=64).contains(&bits) {
+            return Err(format!("it is a bit field of {bits} bits"));
+        }
+        location::add_offset(&mut self.steps, first_bit / 8);
+        let location = ValueLocation { steps: self.steps, first_bit: (first_bit % 8) as u8, bits: bits as u8 };
+        let signed = matches!(kind, ValueType::Integer { signed: true, .. });
+        Ok(ResolvedVariable { location, value_type: ValueType::BitField { signed, bits: bits as u8 } })
+    }
+}
+
+/// Whether a class is `std::atomic` or one of the classes that it is made of.
+fn is_atomic(name: &str) -> bool {
+    ["atomic<", "__atomic_base<", "__atomic_float<", "__cxx_atomic_impl<", "__cxx_atomic_base_impl<"]
+        .iter()
+        .any(|begin| name.starts_with(begin))
 }

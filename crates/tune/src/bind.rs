@@ -2,6 +2,7 @@
 
 use sintonia_link::probe_protocol::{HookKind, HookRead, HookSide, HookTarget, ProbeAction, ProbeCommand, ReadSource, ValueWidth};
 use sintonia_link::ring::HookEvent;
+use sintonia_link::value_location::AccessError;
 use sintonia_symbols::{ArgumentLocation, FunctionParameter, ProgramImage, ResolvedVariable, ValueType};
 
 use crate::call_duration::CallDuration;
@@ -44,6 +45,9 @@ pub(crate) enum BindError {
         /// Its type.
         kind: ValueType,
     },
+    /// One value for each thread.
+    #[error("every thread has a variable `{0}` of its own: it can be read, but not set")]
+    ThreadLocal(String),
     /// Not the declared type.
     #[error("`{variable}` is {kind}, and not {declared} as the tunlet says")]
     OtherType {
@@ -125,13 +129,14 @@ impl ValueDecoder {
         ValueDecoder { source: ValueSource::Timing(timing), kind: ValueType::Float { bytes: 8 } }
     }
 
-    /// The value as a number; `duration` is that of the call.
+    /// The value as a number, not a number if there was none; `duration` is that of the call.
     fn decode(&self, event: &HookEvent, duration: CallDuration) -> f64 {
         let bits = match self.source {
             ValueSource::Timing(CallTimeKind::Seconds) => return duration.seconds,
             ValueSource::Timing(CallTimeKind::InMpi) => return duration.mpi_seconds,
             ValueSource::Word(place) => event.words[place],
             ValueSource::Float(place) => event.floats[place],
+            ValueSource::Read(place) if AccessError::from_marker(event.reads[place]).is_some() => return f64::NAN,
             ValueSource::Read(place) => event.reads[place],
         };
         decode_value(&self.kind, bits)
@@ -147,6 +152,10 @@ pub(crate) fn decode_value(kind: &ValueType, bits: u64) -> f64 {
             let unused = 64 - 8 * (*bytes).clamp(1, 8) as u32;
             ((bits << unused) as i64 >> unused) as f64
         }
+        ValueType::BitField { signed, bits: size } => {
+            let unused = 64 - u32::from((*size).clamp(1, 64));
+            if *signed { ((bits << unused) as i64 >> unused) as f64 } else { (bits << unused >> unused) as f64 }
+        }
         ValueType::Integer { signed: false, bytes } | ValueType::Boolean { bytes } => {
             let unused = 64 - 8 * (*bytes).clamp(1, 8) as u32;
             (bits << unused >> unused) as f64
@@ -158,18 +167,17 @@ pub(crate) fn decode_value(kind: &ValueType, bits: u64) -> f64 {
 /// Converts a number to bits of a type; `None` if the type cannot hold it.
 fn encode_value(kind: &ValueType, value: f64) -> Option<u64> {
     let whole = value.round();
-    // Number of distinct values of that many bytes.
-    let values = |bytes: &u64| 2f64.powi(8 * *bytes as i32);
+    // Number of distinct values of that many bits.
+    let values = |bits: u64| 2f64.powi(bits as i32);
+    let signed = |bits: u64| (-values(bits) / 2.0..values(bits) / 2.0).contains(&whole).then_some(whole as i64 as u64);
+    let unsigned = |bits: u64| (0.0..values(bits)).contains(&whole).then_some(whole as u64);
     match kind {
         ValueType::Float { bytes: 4 } => Some(value as f32).filter(|short| short.is_finite()).map(|short| u64::from(short.to_bits())),
         ValueType::Float { bytes: 8 } => Some(value.to_bits()),
-        ValueType::Integer { signed: true, bytes: bytes @ (1 | 2 | 4 | 8) } => {
-            let half = values(bytes) / 2.0;
-            (-half..half).contains(&whole).then_some(whole as i64 as u64)
-        }
-        ValueType::Integer { signed: false, bytes: bytes @ (1 | 2 | 4 | 8) } => {
-            (0.0..values(bytes)).contains(&whole).then_some(whole as u64)
-        }
+        ValueType::Integer { signed: true, bytes: bytes @ (1 | 2 | 4 | 8) } => signed(8 * bytes),
+        ValueType::Integer { signed: false, bytes: bytes @ (1 | 2 | 4 | 8) } => unsigned(8 * bytes),
+        ValueType::BitField { signed: true, bits } => signed(u64::from(*bits)),
+        ValueType::BitField { signed: false, bits } => unsigned(u64::from(*bits)),
         ValueType::Boolean { .. } => (0.0..=1.0).contains(&whole).then_some(whole as u64),
         _ => None,
     }
@@ -199,6 +207,8 @@ pub(crate) struct HookListener {
     pub join: EventJoin,
     /// Decoders of the point's values.
     decoders: Vec<ValueDecoder>,
+    /// Names of the point's values.
+    values: Vec<String>,
 }
 
 impl HookListener {
@@ -206,6 +216,15 @@ impl HookListener {
     pub(crate) fn decode_event(&self, event: &HookEvent, rank: u32, time: f64, duration: CallDuration) -> PointEvent {
         let values = self.decoders.iter().map(|decoder| decoder.decode(event, duration)).collect();
         PointEvent { point: self.point, rank, side: self.side, time, values }
+    }
+
+    /// The values that could not be read, and why.
+    pub(crate) fn unreadable<'event>(&'event self, event: &'event HookEvent) -> impl Iterator<Item = (&'event str, AccessError)> {
+        let reason = |decoder: &ValueDecoder| match decoder.source {
+            ValueSource::Read(place) => AccessError::from_marker(event.reads[place]),
+            _ => None,
+        };
+        self.decoders.iter().zip(&self.values).filter_map(move |(decoder, name)| Some((name.as_str(), reason(decoder)?)))
     }
 }
 
@@ -223,7 +242,7 @@ pub(crate) fn mpi_listener(tunlet: usize, place: usize, point: &MeasurePoint) ->
     };
     let no_value = |value: &String| BindError::NotOfMpi { value: value.clone(), function: point.function.clone() };
     let decoders = point.values.iter().map(|value| decoder(value).ok_or_else(|| no_value(value))).collect::<Result<_, BindError>>()?;
-    Ok(HookListener { tunlet, point: place, side: point.side, join: point.join, decoders })
+    Ok(HookListener { tunlet, point: place, side: point.side, join: point.join, decoders, values: point.values.clone() })
 }
 
 impl FunctionHook {
@@ -264,7 +283,8 @@ impl FunctionHook {
         point: &MeasurePoint,
     ) -> Result<(), BindError> {
         let decoders = point.values.iter().map(|value| self.value_decoder(program, value, point.side)).collect::<Result<_, BindError>>()?;
-        self.listeners.push(HookListener { tunlet, point: place, side: point.side, join: point.join, decoders });
+        let values = point.values.clone();
+        self.listeners.push(HookListener { tunlet, point: place, side: point.side, join: point.join, decoders, values });
         Ok(())
     }
 
@@ -284,11 +304,7 @@ impl FunctionHook {
         let no_value =
             |problem| BindError::NoValue { value: value.to_owned(), function: self.name.clone(), known, problem: Box::new(problem) };
         let variable = program.variable(value).map_err(no_value)?;
-        let source = match variable.pointer_offsets[..] {
-            [] => ReadSource::At(variable.address),
-            [offset] => ReadSource::Behind { pointer: variable.address, offset: offset as i64 },
-            _ => return Err(self.unreadable(value, "it is behind more than one pointer")),
-        };
+        let source = variable.location.fixed_address().map_or_else(|| ReadSource::Computed(variable.location), ReadSource::At);
         self.add_read(source, variable.value_type, value, side)
     }
 
@@ -321,7 +337,9 @@ impl FunctionHook {
 
     /// Adds a value to read in the probe.
     fn add_read(&mut self, source: ReadSource, kind: ValueType, value: &str, side: HookSide) -> Result<ValueDecoder, BindError> {
-        let Some(width) = ValueWidth::from_bytes(kind.bytes()).filter(|_| kind.is_scalar()) else {
+        // The width of a computed value is in its location.
+        let computed = matches!(source, ReadSource::Computed(_)).then_some(ValueWidth::Eight);
+        let Some(width) = computed.or_else(|| ValueWidth::from_bytes(kind.bytes())).filter(|_| kind.is_scalar()) else {
             return Err(self.unreadable(value, &format!("it is {kind}")));
         };
         let read = HookRead { source, width };
@@ -345,12 +363,7 @@ impl FunctionHook {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ResolvedTarget {
     /// A variable of the program.
-    Variable {
-        /// Its location.
-        variable: ResolvedVariable,
-        /// Its width.
-        width: ValueWidth,
-    },
+    Variable(ResolvedVariable),
     /// A function to call.
     Call {
         /// Entry address.
@@ -391,7 +404,7 @@ impl ResolvedTarget {
             TuningTarget::Typed { variable, kind } => {
                 let found = ResolvedTarget::resolve_variable(program, variable)?;
                 match &found {
-                    ResolvedTarget::Variable { variable: about, .. } if !matches_type(&about.value_type, *kind) => {
+                    ResolvedTarget::Variable(about) if !matches_type(&about.value_type, *kind) => {
                         Err(BindError::OtherType { variable: variable.clone(), kind: about.value_type.clone(), declared: *kind })
                     }
                     _ => Ok(found),
@@ -413,10 +426,13 @@ impl ResolvedTarget {
     fn resolve_variable(program: &ProgramImage, name: &str) -> Result<ResolvedTarget, BindError> {
         let variable = program.variable(name)?;
         let not_settable = || BindError::NotSettable { variable: name.to_owned(), kind: variable.value_type.clone() };
-        let width = ValueWidth::from_bytes(variable.value_type.bytes())
-            .filter(|_| variable.value_type != ValueType::Pointer && variable.value_type.is_scalar())
-            .ok_or_else(not_settable)?;
-        Ok(ResolvedTarget::Variable { width, variable })
+        if variable.value_type == ValueType::Pointer || !variable.value_type.is_scalar() {
+            return Err(not_settable());
+        }
+        if variable.location.is_thread_local() {
+            return Err(BindError::ThreadLocal(name.to_owned()));
+        }
+        Ok(ResolvedTarget::Variable(variable))
     }
 
     fn resolve_call(
@@ -447,9 +463,9 @@ impl ResolvedTarget {
     /// The action that sets a value; `None` if the target cannot have it.
     pub(crate) fn action(&self, value: f64) -> Option<ProbeAction> {
         match self {
-            ResolvedTarget::Variable { variable, width } => {
+            ResolvedTarget::Variable(variable) => {
                 let bits = encode_value(&variable.value_type, value)?;
-                Some(ProbeAction::Set { address: variable.address, behind: variable.pointer_offsets.clone(), width: *width, bits })
+                Some(ProbeAction::Set { location: variable.location.clone(), bits })
             }
             ResolvedTarget::Call { address, arguments } => {
                 let (mut words, mut floats) = ([0; 6], [0.0; 4]);
@@ -479,7 +495,7 @@ impl ResolvedTarget {
     /// The previous value from a probe's answer; `None` if the target has none.
     pub(crate) fn previous_value(&self, given: u64) -> Option<f64> {
         match self {
-            ResolvedTarget::Variable { variable, .. } => Some(decode_value(&variable.value_type, given)),
+            ResolvedTarget::Variable(variable) => Some(decode_value(&variable.value_type, given)),
             ResolvedTarget::Control(_) => Some(f64::from_bits(given)),
             ResolvedTarget::Call { .. } | ResolvedTarget::Replace { .. } | ResolvedTarget::Library(_) | ResolvedTarget::Environment(_) => {
                 None
@@ -536,5 +552,9 @@ mod tests {
         }
         assert_eq!((encode_value(&byte, 255.4), encode_value(&ValueType::Integer { signed: true, bytes: 2 }, 32768.0)), (Some(255), None));
         assert_eq!(encode_value(&ValueType::Pointer, 1.0), None);
+        let (signed, unsigned) = (ValueType::BitField { signed: true, bits: 3 }, ValueType::BitField { signed: false, bits: 3 });
+        assert_eq!((decode_value(&signed, 0b111), decode_value(&unsigned, 0b111)), (-1.0, 7.0));
+        assert_eq!((encode_value(&signed, 3.0), encode_value(&signed, 4.0)), (Some(3), None));
+        assert_eq!((encode_value(&unsigned, 7.0), encode_value(&unsigned, 8.0), encode_value(&unsigned, -1.0)), (Some(7), None, None));
     }
 }

@@ -250,6 +250,7 @@ impl HostAgent {
                 process.bind_new_actor(needs, &self.standing_changes, reports);
             }
         }
+        self.processes.values_mut().for_each(|process| process.report_unreadable(reports));
         let dropped = self.take_new_drops();
         if count + dropped > 0 {
             reports.push(AgentReport::Count { events: count, dropped });

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use sintonia_link::probe_protocol::{CommandOutcome, HookKind, HookSide, ProbeCommand};
 use sintonia_link::ring::{HookEvent, HookPoint as EventMoment, MPI_FUNCTION};
+use sintonia_link::value_location::AccessError;
 use sintonia_mpi::{FUNCTIONS, FunctionId};
 use sintonia_symbols::{ModuleCache, ProgramImage};
 
@@ -95,6 +96,8 @@ pub(super) struct InstrumentedProcess {
     /// Hooks of replaced functions.
     replaced: HashMap<PointKey, u32>,
     open_calls: OpenCalls,
+    /// Values that could not be read at a call, by function and name, and whether that has been reported.
+    unreadable: HashMap<(String, String), (AccessError, bool)>,
     /// Changes that wait for hooks, or for the answer to an earlier change of the same point.
     waiting_changes: Vec<ChangeRequest>,
     /// Time of connection, and time after it of the next clock query.
@@ -126,6 +129,7 @@ impl InstrumentedProcess {
             scheduled: HashMap::new(),
             replaced: HashMap::new(),
             open_calls: OpenCalls::default(),
+            unreadable: HashMap::new(),
             waiting_changes: Vec::new(),
             connected_at: Instant::now(),
             next_clock_query: FIRST_CLOCK_QUERY,
@@ -545,6 +549,9 @@ impl InstrumentedProcess {
             }
         }
         for listener in installed.hook.listeners.iter().filter(|listener| listener.side == side) {
+            for (value, reason) in listener.unreadable(event) {
+                self.unreadable.entry((installed.hook.name.clone(), value.to_owned())).or_insert((reason, false));
+            }
             deliver(listener.tunlet, listener.join, listener.decode_event(event, rank, time, duration));
         }
         match &mut self.identity {
@@ -554,6 +561,16 @@ impl InstrumentedProcess {
             }
             _ => false,
         }
+    }
+
+    /// Reports values that could not be read, each once: calls without a value do not count for its statistics.
+    pub(super) fn report_unreadable(&mut self, reports: &mut Vec<AgentReport>) {
+        let mut new = Vec::new();
+        for ((function, value), (reason, is_reported)) in self.unreadable.iter_mut().filter(|(_, (_, is_reported))| !is_reported) {
+            *is_reported = true;
+            new.push(format!("`{value}` could not be read at a call of `{function}`: {reason}; such calls do not count for it"));
+        }
+        reports.extend(new.into_iter().map(|what| self.problem(what)));
     }
 
     /// Makes a change if it applies to this process; before all hooks are installed it waits.
