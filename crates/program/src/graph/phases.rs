@@ -332,7 +332,7 @@ mod tests {
         };
         let thread = ThreadPath {
             visits: vec![visit(0), visit(2), visit(0)],
-            preempted_ns: [((0, 1), 8), ((1, 1), 4)].into(),
+            preempted_ns: [((0, 1), 8), ((1, 1), 4)].into_iter().collect(),
             ..ThreadPath::default()
         };
         phases.add_rank(&RankPath { rank: 3, threads: vec![thread], ..RankPath::default() });
