@@ -208,7 +208,7 @@ int main(int argc, char **argv)
         if (setjmp(back) == 7) jumped++; else forward(load(), JUMPS, 0);
     }
     std::printf("caught %d, jumped %d, unwound %d\n", caught, jumped, unwound);
-    std::printf("recursion %ld, returns %ld\n", sum(load(), RECURSES, 10000), forward(load(), RETURNS, 9));
+    std::printf("recursion %ld, returns %ld\n", sum(load(), RECURSES, 4000), forward(load(), RETURNS, 9));
     std::printf("backtrace reaches main: %s\n", forward(load(), TRACES, 0) >= 4 ? "yes" : "no");
     pthread_t thread[3];
     void *result;
@@ -254,7 +254,7 @@ fn c658_exceptions_jumps_coroutines_signals_and_backtraces_go_through_hooks_in_p
             let program = folder.path().join("torture").display().to_string();
             let tuned = compare(mpi, folder.path(), 1, &program, &["--tunlet", "torture.tunlet"]);
             assert!(
-                tuned.stdout.starts_with("caught 20000, jumped 20000, unwound 20000\nrecursion 10000, returns 444\n"),
+                tuned.stdout.starts_with("caught 20000, jumped 20000, unwound 20000\nrecursion 4000, returns 444\n"),
                 "{}",
                 tuned.text()
             );
