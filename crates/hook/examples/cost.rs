@@ -5,8 +5,10 @@ use std::hint::black_box;
 
 use sintonia_hook::{RingMemory, hook, unhook};
 use sintonia_link::probe_protocol::{HookKind, HookRead, HookTarget, ReadSource, ValueWidth};
+use sintonia_link::value_location::{AddressStep, ValueLocation};
 
 static GLOBAL: u64 = 7;
+static POINTER: &u64 = &GLOBAL;
 
 #[inline(never)]
 extern "C" fn work(a: i64, b: i64, factor: f64) -> i64 {
@@ -44,10 +46,14 @@ fn main() {
     let _rings = RingMemory::create(32).expect("memory");
     let function = HookTarget { address: work as *const () as u64, size: 32, padding: 0 };
     let read = HookRead { source: ReadSource::At(&raw const GLOBAL as u64), width: ValueWidth::Eight };
-    let kinds: [(&str, HookKind, &[HookRead]); 5] = [
+    let steps = vec![AddressStep::Constant(&raw const POINTER as u64), AddressStep::FollowPointer];
+    let source = ReadSource::Computed(ValueLocation { steps, first_bit: 0, bits: 64 });
+    let behind = HookRead { source, width: ValueWidth::Eight };
+    let kinds: [(&str, HookKind, &[HookRead]); 6] = [
         ("entry and exit", HookKind::Wrap { stack: false }, &[]),
         ("with stack arguments", HookKind::Wrap { stack: true }, &[]),
         ("with two globals at entry", HookKind::Wrap { stack: false }, &[read.clone(), read]),
+        ("with one behind a pointer", HookKind::Wrap { stack: false }, &[behind]),
         ("entry only", HookKind::Pass, &[]),
         ("another in its place", HookKind::Replace(other as *const () as u64), &[]),
     ];

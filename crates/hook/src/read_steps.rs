@@ -4,10 +4,6 @@
 
 use sintonia_link::probe_protocol::{HookRead, ReadSource};
 use sintonia_link::ring::MAX_READS;
-use sintonia_link::value_location::{AccessError, ValueLocation};
-
-use crate::ring::RingCursor;
-use crate::variable_access;
 
 /// Layout known to the assembly in `stub.s`.
 #[repr(C)]
@@ -44,16 +40,4 @@ pub(crate) fn leak_list(reads: &[HookRead]) -> u64 {
     }
     let steps: Vec<ReadStep> = reads.iter().take(MAX_READS).map(ReadStep::new).chain([ReadStep::END]).collect();
     Box::leak(steps.into_boxed_slice()).as_ptr() as u64
-}
-
-/// Recorded for a value behind a null pointer, also by the stub.
-pub(crate) const NULL_POINTER: u64 = AccessError::NullPointer.marker();
-
-/// Called by the stub for a computed location: the value, or the marker of the reason why there is none.
-///
-/// # Safety
-/// `location` must be that of a step made by [`leak_list`].
-pub(crate) unsafe extern "C" fn compute(_place: *mut RingCursor, location: *const ValueLocation, _moment: u32) -> u64 {
-    // SAFETY: as the caller promises; it is never freed.
-    variable_access::read(unsafe { &*location }).unwrap_or_else(AccessError::marker)
 }

@@ -1,10 +1,11 @@
-//! The assembly of the stubs: it reads the table of hooks, and calls into the ring, the actions and the pending returns.
+//! The assembly of the stubs: it reads the table of hooks, and calls into the ring, the actions, the pending returns and the access to
+//! variables.
 
 use crate::action::act;
 use crate::pending_return::{self, PENDING_RETURNS, SAVED_REGISTERS};
-use crate::read_steps::{NULL_POINTER, compute};
 use crate::ring::next_chunk;
 use crate::stub::{HOOKS, STATE_BYTES, STATE_PARTS};
+use crate::variable_access::{NULL_POINTER, compute};
 
 core::arch::global_asm!(
     include_str!("stub.s"),

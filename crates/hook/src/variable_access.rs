@@ -1,6 +1,7 @@
 //! Reads and writes variables of the program without ever faulting: a pointer may dangle, an array may not be allocated, a constant is in
 //! read-only memory. The kernel is asked to copy or to test the memory, and answers with an error where an access would raise a signal.
 
+use std::ffi::c_void;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,8 +12,20 @@ use crate::memory;
 /// Bytes that a value of 64 bits may touch if it does not start at a byte.
 const MOST_BYTES: usize = 9;
 
+/// Recorded for a value behind a null pointer, also by the stub.
+pub(crate) const NULL_POINTER: u64 = AccessError::NullPointer.marker();
+
+/// Called by the stub for a computed location: the value, or the marker of the reason why there is none.
+///
+/// # Safety
+/// `location` must be one that a list of values to read holds.
+pub(crate) unsafe extern "C" fn compute(_cursor: *mut c_void, location: *const ValueLocation, _moment: u32) -> u64 {
+    // SAFETY: as the caller promises; it is never freed.
+    read(unsafe { &*location }).unwrap_or_else(AccessError::marker)
+}
+
 /// Reads a value.
-pub(crate) fn read(location: &ValueLocation) -> Result<u64, AccessError> {
+fn read(location: &ValueLocation) -> Result<u64, AccessError> {
     preserving_errno(|| {
         let address = location.address(thread_pointer(), load_word)?;
         let mut bytes = [0; 16];

@@ -146,6 +146,17 @@ impl LoadedModule {
         (end - begin).next_multiple_of(align)
     }
 
+    /// Link-time address of a variable that the file defines for all modules.
+    pub(crate) fn exported_variable(&self, name: &str) -> Option<u64> {
+        let file = self.file();
+        let is_meant = |symbol: &object::Symbol<'_, '_>| {
+            !symbol.is_undefined()
+                && symbol.kind() == SymbolKind::Data
+                && symbol.name().is_ok_and(|own| own.split('@').next() == Some(name))
+        };
+        file.dynamic_symbols().find(is_meant).map(|symbol| symbol.address())
+    }
+
     /// The symbols of the file.
     pub fn symbols(&self) -> &SymbolTable {
         self.contents.symbols.get_or_init(|| SymbolTable::from_file(&self.file()))

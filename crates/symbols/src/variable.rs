@@ -53,8 +53,7 @@ impl ProgramImage {
     fn preempting_copy(&self, module: usize, debug: &DebugInfo, found: DieRef) -> Option<Vec<AddressStep>> {
         let main = self.modules.first().filter(|_| module > 0)?;
         let name = linker_name(debug, found)?;
-        let copy = main.symbols().by_name(&name).filter(|symbol| !symbol.is_function)?;
-        Some(vec![AddressStep::Constant(copy.address + main.bias)])
+        Some(vec![AddressStep::Constant(main.exported_variable(&name)? + main.bias)])
     }
 
     fn unknown_variable(&self, name: String) -> SymbolError {
