@@ -224,3 +224,28 @@ fn t010_the_functions_that_a_function_calls_are_known_by_their_names() {
     assert!(program.callees("work").expect("work").is_empty());
     assert!(matches!(program.callees("nothing"), Err(SymbolError::Unknown { .. })));
 }
+
+#[test]
+fn t011_a_variable_of_a_library_is_where_the_linker_copied_it() {
+    let library = "int copied = 5; static int own = 6; int get(void) { return copied + own; }";
+    let (libraries, library) = build("cc", "l.c", library, &["-g", "-O0", "-shared", "-fPIC"]);
+    let main = "#include <unistd.h>\nextern int copied; static volatile long own_of_main; int get(void);\nint main(void) { copied = 9; own_of_main = get(); write(1, \"ready\\n\", 6); pause(); return 0; }\n";
+    let path = library.display().to_string();
+    let place = format!("-Wl,-rpath,{}", libraries.path().display());
+    // A library without a name of its own is found by its path.
+    let (_folder, program) = build("cc", "a.c", main, &["-O0", "-no-pie", "-fno-pie", &place, "-Wl,--no-as-needed", &path]);
+    let mut child = Command::new(&program).stdout(std::process::Stdio::piped()).spawn().expect("runs");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().expect("a pipe")), &mut String::new()).expect("ready");
+    let seen = ProgramImage::from_process(child.id(), &mut ModuleCache::default()).expect("seen");
+    let memory = std::fs::File::open(format!("/proc/{}/mem", child.id())).expect("may be read");
+    let value = |name: &str| {
+        let mut bytes = [0; 4];
+        let address = address(&seen.variable(name).expect("found"));
+        std::os::unix::fs::FileExt::read_exact_at(&memory, &mut bytes, address).expect("mapped");
+        i32::from_ne_bytes(bytes)
+    };
+    let values = (value("copied"), value("own"));
+    child.kill().expect("ends");
+    child.wait().expect("ended");
+    assert_eq!(values, (9, 6));
+}
