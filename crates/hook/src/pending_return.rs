@@ -140,15 +140,15 @@ pub(crate) fn prepare_saved_registers() -> Result<(), ReplaceRefusal> {
 /// # Safety
 /// `cursor` must be that of the calling thread.
 pub(crate) unsafe extern "C" fn claim(cursor: *mut RingCursor, _entry: *const HookEntry, _moment: u32) -> usize {
-    static SEARCH: Paused = Paused::new();
-    static COLLECTION: Paused = Paused::new();
+    static SEARCH: PausingSearch = PausingSearch::new();
+    static COLLECTION: PausingSearch = PausingSearch::new();
     // SAFETY: the stub passes the cursor of its own thread.
     let next = unsafe { (*cursor).next_pending };
     let offset = next.saturating_sub(PENDING_RETURNS.0.as_ptr() as usize);
     let start = offset / size_of::<PendingReturn>() / BLOCK;
     let errno = Errno::save();
     let found = SEARCH.run(|| {
-        let thread = Thread::current();
+        let thread = BlockOwner::current();
         let freed = || COLLECTION.run(|| Some(free_blocks_of_ended_threads(thread) + collect()).filter(|freed| *freed > 0));
         thread.claim_from(start).or_else(|| freed().and_then(|_| thread.claim_from(start)))
     });
@@ -157,16 +157,16 @@ pub(crate) unsafe extern "C" fn claim(cursor: *mut RingCursor, _entry: *const Ho
 }
 
 /// A search that pauses after it has found nothing: calls must not become slow where there are too many of them.
-struct Paused {
+struct PausingSearch {
     not_before: AtomicU64,
 }
 
-impl Paused {
+impl PausingSearch {
     /// How much longer than the search the pause is.
     const FACTOR: u64 = 20;
 
-    const fn new() -> Paused {
-        Paused { not_before: AtomicU64::new(0) }
+    const fn new() -> PausingSearch {
+        PausingSearch { not_before: AtomicU64::new(0) }
     }
 
     fn run<T>(&self, search: impl FnOnce() -> Option<T>) -> Option<T> {
@@ -177,7 +177,7 @@ impl Paused {
         let found = search();
         if found.is_none() {
             let end = counting_start::ticks();
-            self.not_before.store(end + Paused::FACTOR * end.saturating_sub(begin), Ordering::Relaxed);
+            self.not_before.store(end + PausingSearch::FACTOR * end.saturating_sub(begin), Ordering::Relaxed);
         }
         found
     }
@@ -185,15 +185,15 @@ impl Paused {
 
 /// A thread as an owner of blocks.
 #[derive(Clone, Copy)]
-struct Thread {
+struct BlockOwner {
     process: i32,
     number: i32,
 }
 
-impl Thread {
-    fn current() -> Thread {
+impl BlockOwner {
+    fn current() -> BlockOwner {
         // SAFETY: only queries the numbers.
-        unsafe { Thread { process: libc::getpid(), number: libc::syscall(libc::SYS_gettid) as i32 } }
+        unsafe { BlockOwner { process: libc::getpid(), number: libc::syscall(libc::SYS_gettid) as i32 } }
     }
 
     fn word(self) -> u64 {
@@ -228,7 +228,7 @@ fn claim_in(block: usize) -> Option<&'static PendingReturn> {
     usable.iter().find(|pending| pending.state.load(Ordering::Relaxed) == FREE && pending.claim())
 }
 
-fn free_blocks_of_ended_threads(thread: Thread) -> usize {
+fn free_blocks_of_ended_threads(thread: BlockOwner) -> usize {
     let free = |owner: &&AtomicU64| {
         let word = owner.load(Ordering::Acquire);
         word != 0 && thread.has_ended(word) && owner.compare_exchange(word, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()

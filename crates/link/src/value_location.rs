@@ -128,7 +128,7 @@ impl ValueLocation {
 
     /// Follows the steps; `load` reads a word. Allocates nothing, so that a hook can use it anywhere.
     pub fn address(&self, thread_pointer: u64, mut load: impl FnMut(u64) -> Option<u64>) -> Result<u64, AccessError> {
-        let mut stack = Stack::default();
+        let mut stack = EvaluationStack::default();
         let mut object = 0;
         for step in &self.steps {
             match *step {
@@ -173,12 +173,12 @@ impl ValueLocation {
 
 /// A stack of bounded depth.
 #[derive(Default)]
-struct Stack {
+struct EvaluationStack {
     words: [u64; MAX_DEPTH],
     depth: usize,
 }
 
-impl Stack {
+impl EvaluationStack {
     fn push(&mut self, word: u64) -> Result<(), AccessError> {
         *self.words.get_mut(self.depth).ok_or(AccessError::Malformed)? = word;
         self.depth += 1;

@@ -9,7 +9,7 @@ use crate::types;
 
 /// A bound or stride.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Extent {
+enum DimensionBound {
     Constant(i64),
     /// Steps from the descriptor to it.
     Computed(Vec<AddressStep>),
@@ -18,18 +18,20 @@ enum Extent {
 
 /// A dimension of an array.
 #[derive(Debug, Clone)]
-struct Dimension {
-    first: Extent,
-    last: Extent,
+struct ArrayDimension {
+    first: DimensionBound,
+    last: DimensionBound,
     /// Distance of its elements in bytes.
-    stride: Extent,
+    stride: DimensionBound,
 }
 
-impl Dimension {
+impl ArrayDimension {
     /// Number of elements, if it is fixed.
     fn count(&self) -> Option<u64> {
         match (&self.first, &self.last) {
-            (Extent::Constant(first), Extent::Constant(last)) => u64::try_from(last.checked_sub(*first)?.checked_add(1)?).ok(),
+            (DimensionBound::Constant(first), DimensionBound::Constant(last)) => {
+                u64::try_from(last.checked_sub(*first)?.checked_add(1)?).ok()
+            }
             _ => None,
         }
     }
@@ -39,7 +41,7 @@ impl Dimension {
 pub(crate) struct ArrayShape {
     /// Type of the elements.
     pub element: DieRef,
-    dimensions: Vec<Dimension>,
+    dimensions: Vec<ArrayDimension>,
     /// Steps from the descriptor to a number that is 0 if the array has no storage.
     has_storage: Option<Vec<AddressStep>>,
     /// Steps from the descriptor to the address of the first element.
@@ -56,7 +58,7 @@ impl ArrayShape {
             return Err("arrays of this kind cannot be indexed".into());
         }
         let element_bytes = match extent(context, array.unit, &entry, gimli::DW_AT_byte_stride)? {
-            Extent::Constant(bytes) => bytes,
+            DimensionBound::Constant(bytes) => bytes,
             _ => types::describe(debug, element).bytes() as i64,
         };
         let ranges = debug.children(array).into_iter().filter_map(|child| debug.entry(child));
@@ -68,7 +70,7 @@ impl ArrayShape {
         };
         set_strides(&mut dimensions, element_bytes, is_column_major);
         let expression = |attribute| match extent(context, array.unit, &entry, attribute)? {
-            Extent::Computed(steps) => Ok(Some(steps)),
+            DimensionBound::Computed(steps) => Ok(Some(steps)),
             _ => Ok::<_, String>(None),
         };
         let has_storage = match expression(gimli::DW_AT_allocated)? {
@@ -104,30 +106,30 @@ impl ArrayShape {
     }
 }
 
-impl Dimension {
+impl ArrayDimension {
     fn add_index(&self, steps: &mut Vec<AddressStep>, index: i64) -> Result<(), String> {
         match (&self.first, &self.last, &self.stride) {
-            (_, _, Extent::Unknown) => return Err("the distance of its elements is unknown".into()),
-            (Extent::Constant(first), Extent::Constant(last), Extent::Constant(stride)) => {
+            (_, _, DimensionBound::Unknown) => return Err("the distance of its elements is unknown".into()),
+            (DimensionBound::Constant(first), DimensionBound::Constant(last), DimensionBound::Constant(stride)) => {
                 if !(*first..=*last).contains(&index) {
                     return Err(format!("the array has only the elements {first} to {last}"));
                 }
                 location::add_offset(steps, (index.wrapping_sub(*first) as u64).wrapping_mul(*stride as u64));
             }
             // The last member of a struct, or an array that is declared without its size: as with a pointer, nothing tells where it ends.
-            (Extent::Constant(first), Extent::Unknown, Extent::Constant(stride)) => {
+            (DimensionBound::Constant(first), DimensionBound::Unknown, DimensionBound::Constant(stride)) => {
                 if index < *first {
                     return Err(format!("the elements of the array begin at {first}"));
                 }
                 location::add_offset(steps, (index.wrapping_sub(*first) as u64).wrapping_mul(*stride as u64));
             }
-            (Extent::Unknown, ..) | (_, Extent::Unknown, _) => return Err("the bounds of the array are unknown".into()),
+            (DimensionBound::Unknown, ..) | (_, DimensionBound::Unknown, _) => return Err("the bounds of the array are unknown".into()),
             (first, last, stride) => {
                 for extent in [first, last, stride] {
                     match extent {
-                        Extent::Constant(number) => steps.push(AddressStep::Constant(*number as u64)),
-                        Extent::Computed(computed) => steps.extend(computed),
-                        Extent::Unknown => return Err("the bounds of the array are unknown".into()),
+                        DimensionBound::Constant(number) => steps.push(AddressStep::Constant(*number as u64)),
+                        DimensionBound::Computed(computed) => steps.extend(computed),
+                        DimensionBound::Unknown => return Err("the bounds of the array are unknown".into()),
                     }
                 }
                 steps.push(AddressStep::Element(index));
@@ -141,29 +143,29 @@ fn has(entry: &Entry<'_>, attribute: gimli::DwAt) -> bool {
     entry.attr_value(attribute).is_ok_and(|value| value.is_some())
 }
 
-fn dimension(context: &ExpressionContext<'_>, unit: usize, range: &Entry<'_>) -> Result<Dimension, String> {
+fn dimension(context: &ExpressionContext<'_>, unit: usize, range: &Entry<'_>) -> Result<ArrayDimension, String> {
     if has(range, gimli::DW_AT_bit_stride) {
         return Err("arrays of this kind cannot be indexed".into());
     }
     let first = match extent(context, unit, range, gimli::DW_AT_lower_bound)? {
-        Extent::Unknown => Extent::Constant(i64::from(context.debug.is_fortran(unit))),
+        DimensionBound::Unknown => DimensionBound::Constant(i64::from(context.debug.is_fortran(unit))),
         first => first,
     };
     let last = match (extent(context, unit, range, gimli::DW_AT_upper_bound)?, extent(context, unit, range, gimli::DW_AT_count)?, &first) {
-        (Extent::Unknown, Extent::Constant(count), Extent::Constant(first)) => {
-            Extent::Constant(first.saturating_add(count).saturating_sub(1))
+        (DimensionBound::Unknown, DimensionBound::Constant(count), DimensionBound::Constant(first)) => {
+            DimensionBound::Constant(first.saturating_add(count).saturating_sub(1))
         }
         (last, ..) => last,
     };
-    Ok(Dimension { first, last, stride: extent(context, unit, range, gimli::DW_AT_byte_stride)? })
+    Ok(ArrayDimension { first, last, stride: extent(context, unit, range, gimli::DW_AT_byte_stride)? })
 }
 
 /// Sets the strides that the debug information leaves out: those of contiguous elements.
-fn set_strides(dimensions: &mut [Dimension], element_bytes: i64, is_column_major: bool) {
+fn set_strides(dimensions: &mut [ArrayDimension], element_bytes: i64, is_column_major: bool) {
     let mut bytes = (element_bytes > 0).then_some(element_bytes);
-    let mut set = |dimension: &mut Dimension| {
-        if dimension.stride == Extent::Unknown {
-            dimension.stride = bytes.map_or(Extent::Unknown, Extent::Constant);
+    let mut set = |dimension: &mut ArrayDimension| {
+        if dimension.stride == DimensionBound::Unknown {
+            dimension.stride = bytes.map_or(DimensionBound::Unknown, DimensionBound::Constant);
         }
         bytes = bytes.zip(dimension.count()).and_then(|(bytes, count)| bytes.checked_mul(i64::try_from(count).ok()?));
     };
@@ -171,16 +173,16 @@ fn set_strides(dimensions: &mut [Dimension], element_bytes: i64, is_column_major
 }
 
 /// A bound, a stride or another number that may be computed.
-fn extent(context: &ExpressionContext<'_>, unit: usize, entry: &Entry<'_>, attribute: gimli::DwAt) -> Result<Extent, String> {
-    let Ok(Some(value)) = entry.attr_value(attribute) else { return Ok(Extent::Unknown) };
+fn extent(context: &ExpressionContext<'_>, unit: usize, entry: &Entry<'_>, attribute: gimli::DwAt) -> Result<DimensionBound, String> {
+    let Ok(Some(value)) = entry.attr_value(attribute) else { return Ok(DimensionBound::Unknown) };
     match value {
         AttributeValue::Exprloc(expression) => {
             let steps = context.steps(unit, expression).map_err(|_| "the compiler describes it in a way that is not supported")?;
-            Ok(Extent::Computed(steps))
+            Ok(DimensionBound::Computed(steps))
         }
-        AttributeValue::Sdata(number) => Ok(Extent::Constant(number)),
+        AttributeValue::Sdata(number) => Ok(DimensionBound::Constant(number)),
         value => match value.udata_value() {
-            Some(number) => Ok(Extent::Constant(number as i64)),
+            Some(number) => Ok(DimensionBound::Constant(number as i64)),
             None => Err("its bounds are known only inside a function".into()),
         },
     }

@@ -183,8 +183,8 @@ fn count(debug: &DebugInfo, unit: usize, range: &Entry<'_>) -> Option<u64> {
     count.and_then(|count| u64::try_from(count).ok())
 }
 
-/// A field of a struct.
-pub(crate) struct Field {
+/// A member of a structure.
+pub(crate) struct StructMember {
     /// Its type.
     pub kind: DieRef,
     /// Its offset in bytes.
@@ -194,7 +194,7 @@ pub(crate) struct Field {
 }
 
 /// A field of a struct, of an unnamed field or of a base class; an error if its offset is not fixed.
-pub(crate) fn field(debug: &DebugInfo, structure: DieRef, name: &str) -> Result<Option<Field>, String> {
+pub(crate) fn field(debug: &DebugInfo, structure: DieRef, name: &str) -> Result<Option<StructMember>, String> {
     for child in debug.children(structure) {
         let Some(entry) = debug.entry(child).filter(is_stored) else { continue };
         let own = debug.name(child.unit, &entry).filter(|own| !own.is_empty());
@@ -202,13 +202,13 @@ pub(crate) fn field(debug: &DebugInfo, structure: DieRef, name: &str) -> Result<
         if own.as_deref() == Some(name) {
             let offset = offset_of(debug, child.unit, &entry)?;
             let bits = bit_field(debug, &entry, describe(debug, kind).bytes());
-            return Ok(Some(Field { kind, offset, bits }));
+            return Ok(Some(StructMember { kind, offset, bits }));
         }
         if own.is_none()
             && let Some(inner) = strip_qualifiers(debug, kind)
             && let Some(found) = field(debug, inner, name)?
         {
-            return Ok(Some(Field { offset: found.offset + offset_of(debug, child.unit, &entry)?, ..found }));
+            return Ok(Some(StructMember { offset: found.offset + offset_of(debug, child.unit, &entry)?, ..found }));
         }
     }
     Ok(None)
