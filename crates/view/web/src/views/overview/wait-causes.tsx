@@ -100,20 +100,17 @@ function FirstRanks({ ranks }: { ranks: number[] }) {
     );
 }
 
-export function RootCauses({ report, recording }: OverviewProps) {
-    const { root_causes: causes } = report;
-    if (causes.length === 0) return null;
-    const max = Math.max(...causes.map(({ seconds }) => seconds), Number.MIN_VALUE);
-    const columns: TableColumn<RootCause>[] = [
-        { name: 'from', value: ({ from }) => locationName(from), render: ({ from }) => <LocationLink recording={recording} location={from} /> },
-        { name: 'to', value: ({ to }) => locationName(to), render: ({ to }) => <LocationLink recording={recording} location={to} /> },
+/** How long other ranks waited because of something, and the part of it that others passed on. */
+function delayColumns<Row extends { seconds: number; passed_on_s: number }>(rows: Row[], description: string): TableColumn<Row>[] {
+    const max = Math.max(...rows.map((row) => row.seconds), Number.MIN_VALUE);
+    return [
         {
             name: 'waits',
             unit: 's',
-            description: 'Seconds that other ranks waited because of it',
-            value: (cause) => cause.seconds,
-            render: (cause) => seconds(cause.seconds),
-            bar: (cause) => cause.seconds / max,
+            description,
+            value: (row) => row.seconds,
+            render: (row) => seconds(row.seconds),
+            bar: (row) => row.seconds / max,
             barColour: '--waiting',
         },
         {
@@ -123,6 +120,16 @@ export function RootCauses({ report, recording }: OverviewProps) {
             value: ({ passed_on_s }) => passed_on_s,
             render: ({ passed_on_s }) => seconds(passed_on_s),
         },
+    ];
+}
+
+export function RootCauses({ report, recording }: OverviewProps) {
+    const { root_causes: causes } = report;
+    if (causes.length === 0) return null;
+    const columns: TableColumn<RootCause>[] = [
+        { name: 'from', value: ({ from }) => locationName(from), render: ({ from }) => <LocationLink recording={recording} location={from} /> },
+        { name: 'to', value: ({ to }) => locationName(to), render: ({ to }) => <LocationLink recording={recording} location={to} /> },
+        ...delayColumns(causes, 'Seconds that other ranks waited because of it'),
         {
             name: 'late ranks',
             description: 'Longest wait first',
@@ -148,25 +155,9 @@ export function RootCauses({ report, recording }: OverviewProps) {
 export function CoreDelays({ report }: OverviewProps) {
     const { core_delays: delays = [] } = report;
     if (delays.length === 0) return null;
-    const max = Math.max(...delays.map(({ seconds }) => seconds), Number.MIN_VALUE);
     const columns: TableColumn<CoreDelay>[] = [
         { name: 'rank', value: ({ rank }) => rank, render: ({ rank }) => <RanksLink ranks={[rank]} /> },
-        {
-            name: 'waits',
-            unit: 's',
-            description: 'Seconds that other ranks waited because it had no core',
-            value: (delay) => delay.seconds,
-            render: (delay) => seconds(delay.seconds),
-            bar: (delay) => delay.seconds / max,
-            barColour: '--waiting',
-        },
-        {
-            name: 'indirect',
-            unit: 's',
-            description: 'Part of it that was propagated by ranks that had waited themselves',
-            value: ({ passed_on_s }) => passed_on_s,
-            render: ({ passed_on_s }) => seconds(passed_on_s),
-        },
+        ...delayColumns(delays, 'Seconds that other ranks waited because it had no core'),
         {
             name: 'in MPI',
             unit: 's',
