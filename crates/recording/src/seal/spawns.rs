@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::definitions::{LocalCommunicator, SpawnRoot, parse_ranks};
+use crate::definitions::{LocalCommunicator, SpawnRoot, WorldDefinition, parse_ranks};
 use crate::raw::EXTERNAL;
 use crate::seal::clocks::HostClocks;
 use crate::seal::ranked_process::RankedProcess;
@@ -38,8 +38,8 @@ struct SpawnedWorld {
     first: u32,
     size: u32,
     begin: i64,
-    /// Rank in the recording of the root of the spawn call, if known.
-    root: Option<i32>,
+    /// Ranks in the recording, one of which is the root of the spawn call; empty if it is not known.
+    roots: Vec<i32>,
 }
 
 impl SpawnGroups {
@@ -81,7 +81,7 @@ impl SpawnCall {
     fn fits(&self, world: &SpawnedWorld) -> bool {
         self.count == world.size
             && (self.window.0..=self.window.1).contains(&world.begin)
-            && world.root.is_none_or(|root| self.parents.contains(&root))
+            && (world.roots.is_empty() || world.roots.iter().any(|root| self.parents.contains(root)))
     }
 }
 
@@ -107,18 +107,22 @@ fn spawned_worlds(members: &[RankedProcess], clocks: &HostClocks) -> Vec<Spawned
         match worlds.last_mut().filter(|last| last.first == member.first) {
             Some(last) => last.begin = last.begin.min(begin),
             None => {
-                let root = world.spawn_root.and_then(|root| rank_in_recording(members, root));
-                worlds.push(SpawnedWorld { first: member.first, size: member.size, begin, root });
+                let roots = world.spawn_root.map(|root| ranks_in_recording(members, root)).unwrap_or_default();
+                worlds.push(SpawnedWorld { first: member.first, size: member.size, begin, roots });
             }
         }
     }
     worlds
 }
 
-fn rank_in_recording(members: &[RankedProcess], root: SpawnRoot) -> Option<i32> {
-    let is_root =
-        |member: &&RankedProcess| member.process().world.as_ref().is_some_and(|world| (world.id, world.rank) == (root.world, root.rank));
-    members.iter().find(is_root).map(|member| member.rank as i32)
+/// The root, or all processes with its rank if its world is not found: Open MPI 5 does not tell the namespace of the world.
+fn ranks_in_recording(members: &[RankedProcess], root: SpawnRoot) -> Vec<i32> {
+    let ranks = |fits: &dyn Fn(&WorldDefinition) -> bool| -> Vec<i32> {
+        let fitting = members.iter().filter(|member| member.process().world.as_ref().is_some_and(fits));
+        fitting.map(|member| member.rank as i32).collect()
+    };
+    let exact = ranks(&|world| (world.id, world.rank) == (root.world, root.rank));
+    if exact.is_empty() { ranks(&|world| world.rank == root.rank) } else { exact }
 }
 
 /// Converts world ranks of a process to ranks of the recording.
@@ -138,14 +142,14 @@ mod tests {
         SpawnCall { rank, communicator, parents: vec![rank as i32], count: 2, window }
     }
 
-    fn world(first: u32, begin: i64, root: Option<i32>) -> SpawnedWorld {
-        SpawnedWorld { first, size: 2, begin, root }
+    fn world(first: u32, begin: i64, roots: &[i32]) -> SpawnedWorld {
+        SpawnedWorld { first, size: 2, begin, roots: roots.to_vec() }
     }
 
     #[test]
     fn a_world_belongs_to_the_call_during_which_it_started() {
         let calls = [call(0, 2, (0, 10)), call(0, 3, (10, 20)), call(1, 2, (20, 30))];
-        let groups = SpawnGroups::from_calls(&[world(2, 25, None), world(4, 15, None), world(6, 5, None)], &calls);
+        let groups = SpawnGroups::from_calls(&[world(2, 25, &[]), world(4, 15, &[]), world(6, 5, &[])], &calls);
         assert_eq!(groups.children, HashMap::from([((1, 2), vec![2, 3]), ((0, 3), vec![4, 5]), ((0, 2), vec![6, 7])]));
         assert_eq!(groups.parents, HashMap::from([(2, vec![1]), (4, vec![0]), (6, vec![0])]));
     }
@@ -153,14 +157,14 @@ mod tests {
     #[test]
     fn of_calls_at_the_same_time_the_one_of_the_root_fits() {
         let calls = [call(0, 2, (0, 10)), call(1, 2, (0, 10))];
-        let groups = SpawnGroups::from_calls(&[world(2, 5, Some(1)), world(4, 6, Some(0))], &calls);
+        let groups = SpawnGroups::from_calls(&[world(2, 5, &[1, 3]), world(4, 6, &[0])], &calls);
         assert_eq!(groups.children, HashMap::from([((1, 2), vec![2, 3]), ((0, 2), vec![4, 5])]));
     }
 
     #[test]
     fn calls_at_the_same_time_without_a_known_root_are_not_matched() {
         let calls = [call(0, 2, (0, 10)), call(1, 2, (0, 10))];
-        let groups = SpawnGroups::from_calls(&[world(2, 5, None), world(4, 6, None)], &calls);
+        let groups = SpawnGroups::from_calls(&[world(2, 5, &[]), world(4, 6, &[])], &calls);
         assert_eq!(groups, SpawnGroups::default());
     }
 }
