@@ -11,6 +11,7 @@
 //! return from a stub at any later time.
 
 mod action;
+mod checked_memory;
 mod code_arena;
 mod counting_start;
 mod memory;

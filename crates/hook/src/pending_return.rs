@@ -15,6 +15,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use crate::checked_memory::{self, CopyFailure, preserving_errno};
 use crate::counting_start;
 use crate::ring::RingCursor;
 use crate::stub::{HookEntry, STATE_BYTES};
@@ -69,10 +70,11 @@ impl PendingReturn {
         if state == FREE || state == CLAIMED {
             return false;
         }
-        let is_left = match read_word(self.location.load(Ordering::Relaxed)) {
-            StackWord::Value(value) => !is_return_point(value),
-            StackWord::Unmapped => true,
-            StackWord::Unknown => false,
+        let mut word = [0; 8];
+        let is_left = match checked_memory::copy(self.location.load(Ordering::Relaxed), &mut word) {
+            Ok(()) => !is_return_point(u64::from_le_bytes(word)),
+            Err(CopyFailure::Unmapped) => true,
+            Err(CopyFailure::NotPermitted) => false,
         };
         is_left && self.state.compare_exchange(state, FREE, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
@@ -146,13 +148,12 @@ pub(crate) unsafe extern "C" fn claim(cursor: *mut RingCursor, _entry: *const Ho
     let next = unsafe { (*cursor).next_pending };
     let offset = next.saturating_sub(PENDING_RETURNS.0.as_ptr() as usize);
     let start = offset / size_of::<PendingReturn>() / BLOCK;
-    let errno = Errno::save();
-    let found = SEARCH.run(|| {
+    let search = || {
         let thread = BlockOwner::current();
         let freed = || COLLECTION.run(|| Some(free_blocks_of_ended_threads(thread) + collect()).filter(|freed| *freed > 0));
         thread.claim_from(start).or_else(|| freed().and_then(|_| thread.claim_from(start)))
-    });
-    errno.restore();
+    };
+    let found = preserving_errno(|| SEARCH.run(search));
     found.map_or(0, |found| std::ptr::from_ref(found) as usize)
 }
 
@@ -236,43 +237,7 @@ fn free_blocks_of_ended_threads(thread: BlockOwner) -> usize {
     OWNERS.iter().filter(free).count()
 }
 
-/// The program's `errno`, which stays as it is.
-struct Errno(i32);
-
-impl Errno {
-    fn save() -> Errno {
-        // SAFETY: the address is that of a variable of this thread.
-        Errno(unsafe { *libc::__errno_location() })
-    }
-
-    fn restore(self) {
-        // SAFETY: as above.
-        unsafe { *libc::__errno_location() = self.0 };
-    }
-}
-
 /// Frees the pending returns of calls that were left without returning; returns their number.
 fn collect() -> usize {
     PENDING_RETURNS.0.iter().filter(|pending| pending.free_if_left()).count()
-}
-
-/// A word of a stack that may be gone.
-enum StackWord {
-    Value(u64),
-    Unmapped,
-    /// The system does not tell.
-    Unknown,
-}
-
-fn read_word(address: u64) -> StackWord {
-    let mut value = 0u64;
-    let local = libc::iovec { iov_base: (&raw mut value).cast(), iov_len: 8 };
-    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: 8 };
-    // SAFETY: copies one word into `value`; an address that is not mapped is an error.
-    let bytes = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
-    match bytes {
-        8 => StackWord::Value(value),
-        _ if io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT) => StackWord::Unmapped,
-        _ => StackWord::Unknown,
-    }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sintonia_link::value_location::{AccessError, ValueLocation};
 
+use crate::checked_memory::{self, CopyFailure, preserving_errno};
 use crate::memory;
 
 /// Bytes that a value of 64 bits may touch if it does not start at a byte.
@@ -84,26 +85,11 @@ fn load_word(address: u64) -> Option<u64> {
 
 /// Copies memory that may not be mapped.
 fn read_bytes(address: u64, bytes: &mut [u8]) -> io::Result<()> {
-    let own = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
-    let other = libc::iovec { iov_base: address as *mut _, iov_len: bytes.len() };
-    // SAFETY: the kernel copies into our buffer; memory that cannot be read is an error.
-    let copied = unsafe { libc::process_vm_readv(libc::getpid(), &own, 1, &other, 1, 0) };
-    match copied {
-        copied if copied == bytes.len() as isize => Ok(()),
-        // Not permitted, as in some containers.
-        -1 if io::Error::last_os_error().raw_os_error() != Some(libc::EFAULT) => memory::read(address, bytes),
-        _ => Err(io::ErrorKind::UnexpectedEof.into()),
+    match checked_memory::copy(address, bytes) {
+        Ok(()) => Ok(()),
+        Err(CopyFailure::NotPermitted) => memory::read(address, bytes),
+        Err(CopyFailure::Unmapped) => Err(io::ErrorKind::UnexpectedEof.into()),
     }
-}
-
-/// The program must not see the errors of our calls.
-fn preserving_errno<T>(access: impl FnOnce() -> T) -> T {
-    // SAFETY: this thread's errno.
-    let before = unsafe { *libc::__errno_location() };
-    let result = access();
-    // SAFETY: as above.
-    unsafe { *libc::__errno_location() = before };
-    result
 }
 
 /// This thread's pointer to its thread-local storage.

@@ -224,8 +224,6 @@ fn partition_point_near<T>(items: &[T], near: usize, is_before: impl Fn(&T) -> b
 
 struct DelayTracer<'a> {
     history: &'a History,
-    /// All waits by location.
-    waits: &'a [Vec<WaitInstance>],
     /// When threads had no core, if that is known.
     off_cpu: Option<&'a OffCpuIntervals>,
     /// Costs of time without a core in calls.
@@ -267,7 +265,6 @@ impl<'a> DelayTracer<'a> {
         let outgoing = vec![Vec::new(); comm.size()];
         DelayTracer {
             history,
-            waits,
             off_cpu: None,
             call_costs: FxHashMap::default(),
             members: group_members(recording, history, comm),
@@ -325,7 +322,7 @@ impl<'a> DelayTracer<'a> {
 
     /// The time without a core in the calls from a synchronisation point to a call, which does not count.
     fn calls_no_core_ns(&self, index: usize, sync_row: usize, row: usize) -> i64 {
-        let (location, waits) = (&self.history.locations[index], &self.waits[index]);
+        let (location, waits) = (&self.history.locations[index], self.locations[index].waits);
         self.off_cpu.map_or(0, |off_cpu| off_cpu.late_in_calls_ns(location, waits, sync_row..row))
     }
 
