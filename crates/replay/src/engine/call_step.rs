@@ -50,8 +50,8 @@ impl ReplayState<'_> {
                 Ok(CallProgress::Done)
             }
             CallOp::Poll => {
-                if self.recorded_network().is_some_and(|network| !network.is_ideal()) {
-                    location.poll_time = location.call_time(record);
+                if self.polls_take_time() {
+                    location.poll_time += location.call_time(record);
                 }
                 Ok(CallProgress::Done)
             }

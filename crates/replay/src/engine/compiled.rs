@@ -43,6 +43,15 @@ pub(super) enum CallOp {
     Other { action: u32 },
 }
 
+impl CallOp {
+    /// Whether it polls again, or is what unsuccessful polls before it waited for.
+    #[inline]
+    pub(super) fn continues_polling(self) -> bool {
+        use CallOp::{Complete, Other, Poll, Probe, Receive};
+        matches!(self, Poll | Complete { .. } | Probe { .. } | Receive { request: false, .. } | Other { .. })
+    }
+}
+
 /// A request named by a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RequestOperand {

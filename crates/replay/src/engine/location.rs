@@ -25,10 +25,10 @@ pub(super) struct CallRecord {
 }
 
 impl CallRecord {
-    /// Computation before the call, in seconds.
+    /// Time on a core since the previous call in seconds, computation or polling.
     #[inline]
-    pub(super) fn compute_time(&self) -> f64 {
-        f64::from(self.gap_ns.max(0.0)) * 1e-9
+    pub(super) fn busy_time(&self) -> f64 {
+        f64::from(self.gap_ns.abs()) * 1e-9
     }
 
     /// Time since the previous call in seconds, computation or not.
@@ -265,7 +265,7 @@ pub(super) struct LocationState<'a> {
     pub recorded_enter_time: f64,
     /// Recorded time since which it only waits: the first unsuccessful poll, else the enter time.
     pub recorded_wait_start: f64,
-    /// Duration of its last unsuccessful poll; counts as work if it then does something else.
+    /// Time of its latest unsuccessful polls and between them; counts as work if it then does something else.
     pub poll_time: f64,
     pub stage: CallStage,
     /// How many requests of the current call are known to be complete.

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use sintonia_collective::CollectiveRound;
 
 use super::collectives::{CollectivePartId, PendingCollectives};
-use super::compiled::{CallAttribution, ChunkCache, CompiledChunk};
+use super::compiled::{CallAttribution, CallOp, ChunkCache, CompiledChunk};
 use super::core_waits::CoreWaits;
 use super::deferred_events::DeferredEventQueue;
 use super::location::{CallRecord, CallStage, LocationState, RequestSlots};
@@ -151,6 +151,12 @@ impl<'a> ReplayState<'a> {
         self.recorded_network().is_some_and(RecordedNetwork::is_ideal)
     }
 
+    /// Whether unsuccessful polls take their recorded time if the program then does something else.
+    #[inline]
+    pub(super) fn polls_take_time(&self) -> bool {
+        self.recorded_network().is_some_and(|network| !network.is_ideal())
+    }
+
     /// Index of the cost of a message.
     pub(super) fn message_cost_id(&mut self, from: u32, to: u32, bytes: u64, mode: SendMode) -> u32 {
         let Some(platform) = self.platform() else {
@@ -180,10 +186,13 @@ impl<'a> ReplayState<'a> {
     #[inline]
     pub(super) fn compute_and_enter(&mut self, location: &mut LocationState, record: &CallRecord) {
         let attribution = location.compiled.attributions[record.action as usize];
-        let mut seconds = record.compute_time();
-        if self.changes.core_waits == CoreWaitRemoval::Nothing && !record.is_idle_gap() {
-            seconds += record.core_wait_time();
+        let op = location.compiled.ops[record.action as usize];
+        let polls_on = record.is_idle_gap() && op.continues_polling();
+        let mut before = record.busy_time();
+        if self.changes.core_waits == CoreWaitRemoval::Nothing {
+            before += record.core_wait_time();
         }
+        let mut seconds = if polls_on { 0.0 } else { before };
         if attribution.segment != NONE || self.changes.affects_all_segments() {
             seconds = self.changes.compute_time(
                 attribution.segment,
@@ -193,9 +202,10 @@ impl<'a> ReplayState<'a> {
                 seconds,
             );
         }
-        let poll_time = std::mem::take(&mut location.poll_time);
-        if !record.is_idle_gap() {
-            seconds += poll_time;
+        match (polls_on, op) {
+            (true, CallOp::Poll) => location.poll_time += if self.polls_take_time() { before } else { 0.0 },
+            (true, _) => location.poll_time = 0.0,
+            (false, _) => seconds += std::mem::take(&mut location.poll_time),
         }
         location.now += seconds * location.slowdown;
         if self.overrides.is_some() {
@@ -203,7 +213,7 @@ impl<'a> ReplayState<'a> {
         }
         location.recorded_now += record.gap_time();
         (location.enter_time, location.recorded_enter_time) = (location.now, location.recorded_now);
-        if !record.is_idle_gap() {
+        if !polls_on {
             location.recorded_wait_start = location.recorded_now;
         }
         location.stage = CallStage::Entered;

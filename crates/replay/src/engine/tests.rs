@@ -107,11 +107,11 @@ impl CallReader for Empty<'_> {
     }
 }
 
-/// A program whose polls take this long; `waits` if only waiting follows them.
+/// A program whose polls take this long; shorter gaps after them than `idle_below_ns` are idle.
 struct Looking {
     program: Program,
     took_ns: i64,
-    waits: bool,
+    idle_below_ns: i64,
 }
 
 impl Schedule for Looking {
@@ -124,7 +124,7 @@ impl Schedule for Looking {
     }
 
     fn open(&self, location: LocationId) -> Result<Box<dyn CallReader + '_>, Error> {
-        Ok(Box::new(Look { stretches: self.program.open(location)?, took_ns: self.took_ns, waits: self.waits }))
+        Ok(Box::new(Look { stretches: self.program.open(location)?, took_ns: self.took_ns, idle_below_ns: self.idle_below_ns }))
     }
 
     fn members(&self, communicator: u32) -> Vec<u32> {
@@ -143,7 +143,7 @@ impl Schedule for Looking {
 struct Look<'a> {
     stretches: Box<dyn CallReader + 'a>,
     took_ns: i64,
-    waits: bool,
+    idle_below_ns: i64,
 }
 
 impl CallReader for Look<'_> {
@@ -151,7 +151,7 @@ impl CallReader for Look<'_> {
         let next = self.stretches.read_chunk(chunk)?;
         let mut poll = false;
         for call in &mut chunk.calls {
-            if poll && self.waits {
+            if poll && call.compute_ns < self.idle_below_ns {
                 (call.compute_ns, call.idle_ns) = (0, call.compute_ns as u32);
             }
             poll = chunk.actions[call.action as usize].action == ReplayAction::Poll;
@@ -433,16 +433,23 @@ fn the_network_as_recorded_gives_back_what_was_recorded_and_an_ideal_one_only_wh
 }
 
 #[test]
-fn an_unsuccessful_poll_only_costs_time_if_the_program_does_other_work() {
-    let end = |waits: bool, times: f64| {
-        let program =
-            Looking { program: Program(vec![vec![(10_000, ReplayAction::Poll), (5000, ReplayAction::Finalize)]]), took_ns: 40_000, waits };
+fn unsuccessful_polls_only_cost_time_if_the_program_does_other_work() {
+    let end = |calls: &[(i64, ReplayAction)], times: f64| {
+        let program = Looking { program: Program(vec![calls.to_vec()]), took_ns: 40_000, idle_below_ns: 2000 };
         let network = RecordedNetwork { latency_factor: times, per_byte_factor: times, ..RecordedNetwork::default() };
         (replay(&program, &ReplayCosts::Recorded(network), &ReplayChanges::default(), None).unwrap().replayed_s * 1e9).round()
     };
-    assert_eq!(end(false, 1.0), 55_000.0);
-    assert_eq!(end(false, 0.0), 15_000.0);
-    assert_eq!(end(true, 1.0), 10_000.0);
+    let (poll, finalize) = (ReplayAction::Poll, ReplayAction::Finalize);
+    let once = [(10_000, poll.clone()), (5000, finalize.clone())];
+    assert_eq!(end(&once, 1.0), 55_000.0);
+    assert_eq!(end(&once, 0.0), 15_000.0);
+    let twice = [(10_000, poll.clone()), (1000, poll.clone()), (5000, finalize.clone())];
+    assert_eq!(end(&twice, 1.0), 96_000.0);
+    assert_eq!(end(&twice, 0.0), 15_000.0);
+    let then_calls_something_else = [(10_000, poll.clone()), (1000, finalize.clone())];
+    assert_eq!(end(&then_calls_something_else, 1.0), 51_000.0);
+    let then_completes = [(10_000, poll), (1000, ReplayAction::Complete(vec![])), (0, finalize)];
+    assert_eq!(end(&then_completes, 1.0), 10_000.0);
 }
 
 #[test]
