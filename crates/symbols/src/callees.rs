@@ -5,10 +5,9 @@ use object::{Object, ObjectSection};
 
 use crate::error::SymbolError;
 use crate::module::{LoadedModule, ProgramImage};
-use crate::symbol_names;
 
 impl ProgramImage {
-    /// The functions of the same file that a function calls: demangled names, each once, in code order.
+    /// The functions of the same file that a function calls: names of the source, each once, in code order.
     pub fn callees(&self, name: &str) -> Result<Vec<String>, SymbolError> {
         let functions = self.functions(name)?;
         let mut callees: Vec<String> = Vec::new();
@@ -38,10 +37,7 @@ impl LoadedModule {
             .map(|instruction| instruction.near_branch64())
             .filter(|target| !own.contains(target))
             .filter_map(|target| self.symbols().function_at(target))
-            .map(|symbol| {
-                let plain = symbol_names::split_clone_suffix(&symbol.name).0;
-                symbol_names::demangle(plain).unwrap_or_else(|| plain.to_owned())
-            })
+            .map(|symbol| self.display_name(symbol))
             .collect()
     }
 

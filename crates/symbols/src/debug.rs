@@ -1,4 +1,4 @@
-//! DWARF debug information of an executable file, with an index of functions by address, variables by name, and inlined functions.
+//! DWARF debug information of an executable file, with an index of functions by address, variables by name, and inlined calls.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -29,15 +29,27 @@ pub struct DebugInfo {
 /// Index of the debug information.
 #[derive(Default)]
 pub struct DebugIndex {
-    /// Functions with code, by link-time address.
-    pub functions: HashMap<u64, DieRef>,
-    /// Functions by source name.
-    pub sources: HashMap<String, Vec<DieRef>>,
-    pub inlined: HashMap<DieRef, usize>,
+    /// Functions with code, by link-time address: several if the compiler has merged equal ones.
+    functions: HashMap<u64, Vec<DieRef>>,
+    /// Qualified names of Fortran procedures: modules and enclosing procedures.
+    fortran: HashMap<DieRef, Vec<String>>,
+    /// Calls that were inlined, by called function.
+    pub inlined: HashMap<DieRef, Vec<InlinedCall>>,
     /// Global variables, by plain and by qualified name (namespace or module).
     pub variables: HashMap<String, Vec<DieRef>>,
     /// Qualified names of variables that are only declared.
     declared: HashMap<DieRef, String>,
+}
+
+/// A call that was inlined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InlinedCall {
+    /// The function that contains it.
+    pub caller: DieRef,
+    /// Number of the source file in the unit of the caller.
+    pub file: u64,
+    /// Line.
+    pub line: u64,
 }
 
 impl DebugInfo {
@@ -67,17 +79,22 @@ impl DebugInfo {
     fn index_unit(&self, number: usize, index: &mut DebugIndex) {
         let unit = &self.units[number];
         let mut cursor = unit.entries();
+        let is_fortran = self.is_fortran(number);
         let (mut depth, mut outer) = (0, Vec::<EnclosingScope>::new());
         while let Ok(Some((change, entry))) = cursor.next_dfs() {
             depth += change;
             outer.retain(|outer| outer.depth < depth);
             let reference = DieRef { unit: number, offset: entry.offset() };
             match entry.tag() {
-                gimli::DW_TAG_subprogram => self.index_function(reference, entry, index),
-                gimli::DW_TAG_inlined_subroutine => {
-                    let origin = self.referenced_die(number, entry, gimli::DW_AT_abstract_origin);
-                    *index.inlined.entry(origin.unwrap_or(reference)).or_default() += 1;
+                gimli::DW_TAG_subprogram => {
+                    self.index_function(reference, entry, index);
+                    if is_fortran && let Some(name) = self.own_name(number, entry) {
+                        let scopes = outer.iter().filter(|outer| EnclosingScope::qualifies_procedure(outer.tag));
+                        let path = scopes.filter_map(|outer| outer.name.clone()).chain([name]).collect();
+                        index.fortran.insert(reference, path);
+                    }
                 }
+                gimli::DW_TAG_inlined_subroutine => self.index_inlined(reference, entry, &outer, index),
                 // A static member is a variable since DWARF 5, before it a member that is only declared.
                 gimli::DW_TAG_member if is_declaration(entry) => self.index_variable(reference, entry, &outer, index),
                 gimli::DW_TAG_variable | gimli::DW_TAG_constant if EnclosingScope::allows_variables(&outer) => {
@@ -86,7 +103,7 @@ impl DebugInfo {
                 _ => {}
             }
             if entry.has_children() {
-                outer.push(EnclosingScope { depth, tag: entry.tag(), name: self.own_name(number, entry) });
+                outer.push(EnclosingScope { depth, tag: entry.tag(), offset: entry.offset(), name: self.own_name(number, entry) });
             }
         }
     }
@@ -95,13 +112,26 @@ impl DebugInfo {
         // A function may consist of several ranges; each that has a symbol can be found.
         if let Ok(mut ranges) = self.dwarf.die_ranges(&self.units[reference.unit], entry) {
             while let Ok(Some(range)) = ranges.next() {
-                index.functions.insert(range.begin, reference);
+                index.functions.entry(range.begin).or_default().push(reference);
             }
         }
-        for name in [gimli::DW_AT_name, gimli::DW_AT_linkage_name] {
-            if let Some(name) = self.string_attribute(reference.unit, entry, name) {
-                index.sources.entry(name).or_default().push(reference);
-            }
+    }
+
+    fn index_inlined(&self, reference: DieRef, entry: &Entry<'_>, outer: &[EnclosingScope], index: &mut DebugIndex) {
+        let Some(origin) = self.referenced_die(reference.unit, entry, gimli::DW_AT_abstract_origin) else { return };
+        let Some(caller) = outer.iter().rev().find(|outer| outer.tag == gimli::DW_TAG_subprogram) else { return };
+        let number = |attribute| match entry.attr_value(attribute) {
+            Ok(Some(AttributeValue::FileIndex(index))) => index,
+            Ok(Some(value)) => value.udata_value().unwrap_or(0),
+            _ => 0,
+        };
+        let caller = DieRef { unit: reference.unit, offset: caller.offset };
+        let call = InlinedCall { caller, file: number(gimli::DW_AT_call_file), line: number(gimli::DW_AT_call_line) };
+        let calls = index.inlined.entry(self.declaration(origin)).or_default();
+        // Copies of the calling code contain copies of the call.
+        let is_known = |known: &InlinedCall| (known.caller.unit, known.file, known.line) == (call.caller.unit, call.file, call.line);
+        if !calls.iter().any(is_known) {
+            calls.push(call);
         }
     }
 
@@ -123,6 +153,57 @@ impl DebugInfo {
             index.variables.entry(full).or_default().push(reference);
         }
         index.variables.entry(name).or_default().push(reference);
+    }
+
+    /// The function at a link-time address that has this symbol, without the suffix of a clone.
+    pub fn function_at(&self, address: u64, symbol: &str) -> Option<DieRef> {
+        let all = self.index().functions.get(&address)?;
+        let is_meant = |function: &&DieRef| self.linker_name(**function).is_some_and(|name| name == symbol);
+        all.iter().find(is_meant).or(all.first()).copied()
+    }
+
+    /// The name of a function or variable for the linker.
+    pub fn linker_name(&self, reference: DieRef) -> Option<String> {
+        let entry = self.entry(reference)?;
+        let own = self.string_attribute(reference.unit, &entry, gimli::DW_AT_linkage_name);
+        own.or_else(|| self.linker_name(self.origin(reference.unit, &entry)?)).or_else(|| self.name(reference.unit, &entry))
+    }
+
+    /// The first entry for a function: its copies refer to it.
+    pub fn declaration(&self, reference: DieRef) -> DieRef {
+        /// A longer chain is cyclic.
+        const LONGEST: usize = 8;
+        let next = |reference: &DieRef| self.origin(reference.unit, &self.entry(*reference)?);
+        std::iter::successors(Some(reference), next).take(LONGEST).last().unwrap_or(reference)
+    }
+
+    /// Module, enclosing procedures and name of a Fortran procedure.
+    pub fn fortran_path(&self, reference: DieRef) -> Option<&[String]> {
+        self.index().fortran.get(&self.declaration(reference)).map(Vec::as_slice)
+    }
+
+    /// A source file by its number in a unit, without directories.
+    pub fn numbered_file(&self, unit: usize, number: u64) -> Option<String> {
+        let unit = self.units.get(unit)?;
+        let header = unit.line_program.as_ref()?.header();
+        let name = self.dwarf.attr_string(unit, header.file(number)?.path_name()).ok()?;
+        let name = String::from_utf8_lossy(&name.to_vec()).into_owned();
+        name.rsplit('/').next().map(str::to_owned)
+    }
+
+    /// File and line where something is declared.
+    pub fn declared_at(&self, reference: DieRef) -> Option<(String, u64)> {
+        let entry = self.entry(reference)?;
+        let line = self.number_attribute(&entry, gimli::DW_AT_decl_line);
+        let file = match entry.attr_value(gimli::DW_AT_decl_file) {
+            Ok(Some(AttributeValue::FileIndex(index))) => Some(index),
+            Ok(Some(value)) => value.udata_value(),
+            _ => None,
+        };
+        match (file.and_then(|file| self.numbered_file(reference.unit, file)), line) {
+            (Some(file), Some(line)) => Some((file, line)),
+            _ => self.declared_at(self.origin(reference.unit, &entry)?),
+        }
     }
 
     /// The entry that a reference denotes.
@@ -225,6 +306,7 @@ pub(crate) fn is_declaration(entry: &Entry<'_>) -> bool {
 struct EnclosingScope {
     depth: isize,
     tag: DwTag,
+    offset: UnitOffset,
     name: Option<String>,
 }
 
@@ -233,6 +315,11 @@ impl EnclosingScope {
     fn qualifies(tag: DwTag) -> bool {
         let is_space = matches!(tag, gimli::DW_TAG_namespace | gimli::DW_TAG_module);
         is_space || matches!(tag, gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type)
+    }
+
+    /// Whether procedures inside are qualified by its name, in Fortran.
+    fn qualifies_procedure(tag: DwTag) -> bool {
+        matches!(tag, gimli::DW_TAG_module | gimli::DW_TAG_subprogram)
     }
 
     /// Local variables are not indexed, except those in Fortran common blocks.

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::inline_site::{self, InlineSite};
+
 /// Why a function or variable cannot be resolved.
 #[derive(Debug, thiserror::Error)]
 pub enum SymbolError {
@@ -32,15 +34,47 @@ pub enum SymbolError {
         /// A similar name.
         near: Option<String>,
     },
+    /// Unknown name, in a program without symbols.
+    #[error(
+        "there is no {what} `{name}` to be found: {} is stripped, it has neither symbols nor debug information; take the program as it was before `strip`, or build it with -g and without -s",
+        path.display()
+    )]
+    Stripped {
+        /// "function" or "variable".
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The main program.
+        path: PathBuf,
+    },
+    /// The name is one of the other kind.
+    #[error("`{name}` is a {kind}, not a {what}")]
+    OtherKind {
+        /// "function" or "variable".
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The other of the two.
+        kind: &'static str,
+    },
+    /// Several functions have the name.
+    #[error("`{name}` is the name of {} functions: {}; write more of the name, as in `{}`", candidates.len(), listed(candidates), candidates.first().map_or("", String::as_str))]
+    AmbiguousFunction {
+        /// The name.
+        name: String,
+        /// Their full names.
+        candidates: Vec<String>,
+    },
     /// The function was inlined everywhere.
     #[error(
-        "the function `{name}` was inlined into its callers ({places} places): there is nothing left to hook; build it with __attribute__((noinline)), or hook a caller"
+        "the function `{name}` was inlined into its callers ({}): there is nothing left to hook; build it with __attribute__((noinline)), or hook a caller",
+        inline_site::display_sites(sites)
     )]
     Inlined {
         /// The name.
         name: String,
-        /// Number of inlined copies.
-        places: usize,
+        /// Where its calls were.
+        sites: Vec<InlineSite>,
     },
     /// Only a part of the function is left.
     #[error("of the function `{name}` only a part is left, `{part}`: the rest was inlined into its callers")]
@@ -91,6 +125,14 @@ pub enum SymbolError {
         /// What is wrong with it.
         what: String,
     },
+}
+
+/// The first of several names.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 8;
+    let more = if names.len() > MOST { format!(", and {} more", names.len() - MOST) } else { String::new() };
+    let shown: Vec<String> = names.iter().take(MOST).map(|name| format!("`{name}`")).collect();
+    shown.join(", ") + &more
 }
 
 fn hint(near: &Option<String>) -> String {

@@ -10,6 +10,7 @@ use object::{Object, ObjectKind, ObjectSection, ObjectSymbol, SectionKind, Symbo
 
 use crate::debug::DebugInfo;
 use crate::error::SymbolError;
+use crate::named_function::NamedFunction;
 
 /// A program: its executable files, the main program first.
 pub struct ProgramImage {
@@ -32,6 +33,7 @@ struct ModuleContents {
     /// Lowest link-time address of a position-independent file.
     lowest: Option<u64>,
     symbols: OnceLock<SymbolTable>,
+    functions: OnceLock<Vec<NamedFunction>>,
     debug: OnceLock<Option<DebugInfo>>,
 }
 
@@ -59,7 +61,7 @@ impl ModuleContents {
         let what = |problem: object::Error| SymbolError::NotAnObjectFile { path: path.to_owned(), what: problem.to_string() };
         let file = object::File::parse(&*data).map_err(what)?;
         let lowest = (file.kind() != ObjectKind::Executable).then(|| lowest_address(&file));
-        Ok(ModuleContents { data, lowest, symbols: OnceLock::new(), debug: OnceLock::new() })
+        Ok(ModuleContents { data, lowest, symbols: OnceLock::new(), functions: OnceLock::new(), debug: OnceLock::new() })
     }
 }
 
@@ -162,6 +164,16 @@ impl LoadedModule {
         self.contents.symbols.get_or_init(|| SymbolTable::from_file(&self.file()))
     }
 
+    /// The functions with their names in the source.
+    pub(crate) fn named_functions(&self) -> &[NamedFunction] {
+        self.contents.functions.get_or_init(|| self.name_functions())
+    }
+
+    /// Whether it has neither symbols, except those for other files, nor debug information.
+    pub fn is_stripped(&self) -> bool {
+        self.file().symbols().next().is_none() && self.debug().is_none()
+    }
+
     /// Its debug information, if it has any.
     pub fn debug(&self) -> Option<&DebugInfo> {
         self.contents.debug.get_or_init(|| DebugInfo::load(&self.file())).as_ref()
@@ -190,8 +202,13 @@ impl SymbolTable {
 
     /// The function that starts at this address.
     pub fn function_at(&self, address: u64) -> Option<&LinkerSymbol> {
+        self.functions_at(address).next()
+    }
+
+    /// The functions that start at this address.
+    pub fn functions_at(&self, address: u64) -> impl Iterator<Item = &LinkerSymbol> {
         let index = self.list.partition_point(|symbol| symbol.address < address);
-        self.list[index..].iter().take_while(|symbol| symbol.address == address).find(|symbol| symbol.is_function)
+        self.list[index..].iter().take_while(move |symbol| symbol.address == address).filter(|symbol| symbol.is_function)
     }
 
     /// The functions.

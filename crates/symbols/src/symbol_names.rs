@@ -37,44 +37,28 @@ pub(crate) fn is_partial_clone(suffix: &str) -> bool {
     suffix.contains(".part.") || suffix.contains(".cold")
 }
 
-/// Symbols of a Fortran procedure: `name`, or `module::name`.
-pub(crate) fn fortran_symbols(name: &str) -> Vec<String> {
-    let small = name.to_lowercase();
-    match small.split_once("::") {
-        Some((module, name)) => vec![format!("__{module}_MOD_{name}"), format!("{module}_mp_{name}_"), format!("{module}_{name}_")],
-        None => vec![format!("{small}_"), format!("{small}__")],
+/// The path of a Fortran procedure from its symbol, for programs without debug information: `__mod_MOD_name` (GNU), `mod_mp_name_` (Intel),
+/// `_QMmodPname` (LLVM), and `name_` outside of modules.
+pub(crate) fn fortran_path(symbol: &str) -> Option<Vec<&str>> {
+    let in_module = symbol.strip_prefix("__").and_then(|rest| rest.split_once("_MOD_"));
+    let intel = || symbol.strip_suffix('_')?.split_once("_mp_");
+    let llvm = || symbol.strip_prefix("_QM")?.split_once('P');
+    if let Some((module, name)) = in_module.or_else(intel).or_else(llvm) {
+        return Some(vec![module, name]);
     }
+    let outside = symbol.strip_prefix("_QP").or_else(|| symbol.strip_suffix("__")).or_else(|| symbol.strip_suffix('_'));
+    outside.filter(|name| !name.is_empty() && !name.starts_with('_')).map(|name| vec![name])
 }
 
-/// Demangled C++ name with parameters; `None` if it is not mangled.
+/// Demangled C++ name with parameters and without result type; `None` if it is not mangled, or not a function of the source.
 pub(crate) fn demangle(symbol: &str) -> Option<String> {
-    if !symbol.starts_with("_Z") {
+    /// Tables, thunks and guards.
+    const GENERATED: [&str; 3] = ["_ZT", "_ZGV", "_ZGR"];
+    if !symbol.starts_with("_Z") || GENERATED.iter().any(|begin| symbol.starts_with(begin)) {
         return None;
     }
-    cpp_demangle::Symbol::new(symbol).ok()?.demangle(&cpp_demangle::DemangleOptions::default()).ok()
-}
-
-/// Whether a demangled name matches what the user wrote, with or without parameters.
-pub(crate) fn matches_name(full: &str, wanted: &str) -> bool {
-    full == wanted || without_parameters(full) == wanted
-}
-
-/// The name without its parameter list, which ends with the last parenthesis.
-fn without_parameters(full: &str) -> &str {
-    let end = full.strip_suffix(" const").unwrap_or(full);
-    if !end.ends_with(')') {
-        return full;
-    }
-    let mut depth = 0;
-    for (at, letter) in end.char_indices().rev() {
-        match letter {
-            ')' => depth += 1,
-            '(' if depth == 1 => return &full[..at],
-            '(' => depth -= 1,
-            _ => {}
-        }
-    }
-    full
+    let options = cpp_demangle::DemangleOptions::default().no_return_type();
+    cpp_demangle::Symbol::new(symbol).ok()?.demangle(&options).ok()
 }
 
 #[cfg(test)]
@@ -89,18 +73,24 @@ mod tests {
     }
 
     #[test]
-    fn a_name_in_cpp_is_found_with_and_without_its_parameters() {
-        let full = demangle("_ZN6Solver4stepEdi").expect("mangled");
-        assert_eq!(full, "Solver::step(double, int)");
-        assert!(matches_name(&full, "Solver::step") && matches_name(&full, "Solver::step(double, int)") && !matches_name(&full, "step"));
-        assert!(matches_name("f(void (*)(int)) const", "f"));
-        assert!(matches_name("(anonymous namespace)::g()", "(anonymous namespace)::g"));
-        assert_eq!(demangle("main"), None);
+    fn a_name_in_cpp_has_its_parameters_and_no_result() {
+        assert_eq!(demangle("_ZN6Solver4stepEdi").as_deref(), Some("Solver::step(double, int)"));
+        assert_eq!(demangle("_Z1fIdET_S0_").as_deref(), Some("f<double>(double)"));
+        assert_eq!((demangle("main"), demangle("_ZThn8_N1D1fEv")), (None, None));
     }
 
     #[test]
-    fn a_name_in_fortran_has_several_symbols() {
-        assert!(fortran_symbols("Step").contains(&"step_".to_owned()));
-        assert!(fortran_symbols("heat::step").contains(&"__heat_MOD_step".to_owned()));
+    fn a_symbol_of_fortran_is_read_as_the_compilers_write_it() {
+        for (symbol, path) in [
+            ("__heat_MOD_step", &["heat", "step"][..]),
+            ("heat_mp_step_", &["heat", "step"]),
+            ("_QMheatPstep", &["heat", "step"]),
+            ("step_", &["step"]),
+            ("my_step__", &["my_step"]),
+            ("_QPstep", &["step"]),
+        ] {
+            assert_eq!(fortran_path(symbol).as_deref(), Some(path), "{symbol}");
+        }
+        assert_eq!((fortran_path("step"), fortran_path("_start"), fortran_path("_")), (None, None, None));
     }
 }

@@ -57,13 +57,28 @@ impl ProgramImage {
     }
 
     fn unknown_variable(&self, name: String) -> SymbolError {
-        let own = self.modules.first();
-        let debug: Vec<&str> =
-            own.and_then(LoadedModule::debug).map(|debug| debug.index().variables.keys().map(String::as_str).collect()).unwrap_or_default();
-        let symbols =
-            own.iter().flat_map(|module| &module.symbols().list).filter(|symbol| !symbol.is_function).map(|symbol| symbol.name.as_str());
-        let near = nearest_name(&name, debug.into_iter().chain(symbols)).map(str::to_owned);
-        SymbolError::Unknown { what: "variable", name, near }
+        const WHAT: &str = "variable";
+        let Some(own) = self.modules.first() else { return SymbolError::Unknown { what: WHAT, name, near: None } };
+        if own.is_stripped() {
+            return SymbolError::Stripped { what: WHAT, name, path: own.path.clone() };
+        }
+        if own.symbols().by_name(&name).is_some_and(|symbol| symbol.is_function) {
+            return SymbolError::OtherKind { what: WHAT, name, kind: "function" };
+        }
+        let debug = own.debug().into_iter().flat_map(|debug| debug.index().variables.keys().map(String::as_str));
+        let symbols = own.symbols().list.iter().filter(|symbol| !symbol.is_function).map(|symbol| symbol.name.as_str());
+        // A hint is not worth comparing names of very different length.
+        let alike = debug.chain(symbols).filter(|other| other.len().abs_diff(name.len()) <= 3);
+        let near = nearest_name(&name, alike).map(str::to_owned);
+        SymbolError::Unknown { what: WHAT, name, near }
+    }
+}
+
+impl LoadedModule {
+    /// Whether a variable has this name.
+    pub(crate) fn has_variable(&self, name: &str) -> bool {
+        let in_debug = self.debug().is_some_and(|debug| debug.index().variables.contains_key(name));
+        in_debug || self.symbols().by_name(name).is_some_and(|symbol| !symbol.is_function)
     }
 }
 

@@ -88,7 +88,7 @@ fn split_name(text: &str) -> (&str, &str) {
 }
 
 /// Splits `file.c:name`, but not `module::name`.
-fn split_file(text: &str) -> (Option<String>, &str) {
+pub(crate) fn split_file(text: &str) -> (Option<String>, &str) {
     let end = text.find(['[', '(', '<', '>', '%']).unwrap_or(text.len());
     let colon = text[..end].match_indices(':').map(|(at, _)| at).find(|at| !text[at + 1..].starts_with(':') && !text[..*at].ends_with(':'));
     match colon {
