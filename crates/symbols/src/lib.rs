@@ -27,6 +27,6 @@ pub use arguments::{ArgumentLocation, FunctionParameter};
 pub use error::SymbolError;
 pub use function::ResolvedFunction;
 pub use inline_site::{InlineSite, display_sites};
-pub use module::{LoadedModule, ModuleCache, ProgramImage};
+pub use module::{LoadedModule, ModuleCache, ProgramImage, loaded_files};
 pub use types::ValueType;
 pub use variable::ResolvedVariable;

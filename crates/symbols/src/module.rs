@@ -114,6 +114,12 @@ impl ProgramImage {
     }
 }
 
+/// The executable files that a process has loaded now.
+pub fn loaded_files(process: u32) -> std::io::Result<Vec<PathBuf>> {
+    let maps = fs::read_to_string(format!("/proc/{process}/maps"))?;
+    Ok(mapped_modules(&maps).into_iter().map(|(path, _)| path).collect())
+}
+
 /// The mapped executable files, each with its lowest address.
 fn mapped_modules(maps: &str) -> Vec<(PathBuf, u64)> {
     let mut lowest: Vec<(PathBuf, u64, bool)> = Vec::new();

@@ -85,6 +85,18 @@ pub(crate) enum BindError {
     },
 }
 
+impl BindError {
+    /// Whether a library that is loaded later may have the name.
+    pub(crate) fn is_unknown_name(&self) -> bool {
+        use sintonia_symbols::SymbolError::{Stripped, Unknown};
+        match self {
+            BindError::Name(problem) => matches!(problem, Unknown { .. } | Stripped { .. }),
+            BindError::NoValue { problem, .. } => matches!(**problem, Unknown { .. } | Stripped { .. }),
+            _ => false,
+        }
+    }
+}
+
 fn parameters(known: &[String]) -> String {
     if known.is_empty() { String::new() } else { format!(" (it has {})", known.join(", ")) }
 }
@@ -102,6 +114,8 @@ enum ValueSource {
     Float(usize),
     Read(usize),
     Timing(CallTimeKind),
+    /// It cannot be read there, which was reported.
+    Missing,
 }
 
 /// Durations of a call that can be requested.
@@ -129,9 +143,13 @@ impl ValueDecoder {
         ValueDecoder { source: ValueSource::Timing(timing), kind: ValueType::Float { bytes: 8 } }
     }
 
+    /// A value that cannot be read: the others of its measure point can.
+    const MISSING: ValueDecoder = ValueDecoder { source: ValueSource::Missing, kind: ValueType::Other };
+
     /// The value as a number, not a number if there was none; `duration` is that of the call.
     fn decode(&self, event: &HookEvent, duration: CallDuration) -> f64 {
         let bits = match self.source {
+            ValueSource::Missing => return f64::NAN,
             ValueSource::Timing(CallTimeKind::Seconds) => return duration.seconds,
             ValueSource::Timing(CallTimeKind::InMpi) => return duration.mpi_seconds,
             ValueSource::Word(place) => event.words[place],
@@ -228,10 +246,10 @@ impl HookListener {
     }
 }
 
-/// A listener for an MPI function, which is measured without a hook.
-pub(crate) fn mpi_listener(tunlet: usize, place: usize, point: &MeasurePoint) -> Result<HookListener, BindError> {
+/// A listener for an MPI function, which is measured without a hook, and the values that it cannot have.
+pub(crate) fn mpi_listener(tunlet: usize, place: usize, point: &MeasurePoint) -> (HookListener, Vec<BindError>) {
     let whole = |word| ValueDecoder { source: ValueSource::Word(word), kind: ValueType::Integer { signed: true, bytes: 8 } };
-    let decoder = |value: &String| match value.as_str() {
+    let decoder = |value: &str| match value {
         _ if point.side == HookSide::Entry => None,
         "seconds" => Some(ValueDecoder::for_timing(CallTimeKind::Seconds)),
         "bytes" => Some(whole(0)),
@@ -240,9 +258,27 @@ pub(crate) fn mpi_listener(tunlet: usize, place: usize, point: &MeasurePoint) ->
         "communicator" => Some(whole(3)),
         _ => None,
     };
-    let no_value = |value: &String| BindError::NotOfMpi { value: value.clone(), function: point.function.clone() };
-    let decoders = point.values.iter().map(|value| decoder(value).ok_or_else(|| no_value(value))).collect::<Result<_, BindError>>()?;
-    Ok(HookListener { tunlet, point: place, side: point.side, join: point.join, decoders, values: point.values.clone() })
+    let no_value = |value: &str| BindError::NotOfMpi { value: value.to_owned(), function: point.function.clone() };
+    listener(tunlet, place, point, |value| decoder(value).ok_or_else(|| no_value(value)))
+}
+
+/// A listener for a measure point. A value that cannot be read is missing from its events and does not prevent the others.
+fn listener(
+    tunlet: usize,
+    place: usize,
+    point: &MeasurePoint,
+    mut decoder: impl FnMut(&str) -> Result<ValueDecoder, BindError>,
+) -> (HookListener, Vec<BindError>) {
+    let mut problems = Vec::new();
+    let mut decode = |value: &String| {
+        decoder(value).unwrap_or_else(|problem| {
+            problems.push(problem);
+            ValueDecoder::MISSING
+        })
+    };
+    let decoders = point.values.iter().map(&mut decode).collect();
+    let listener = HookListener { tunlet, point: place, side: point.side, join: point.join, decoders, values: point.values.clone() };
+    (listener, problems)
 }
 
 impl FunctionHook {
@@ -274,18 +310,30 @@ impl FunctionHook {
         self.listeners.iter().flat_map(|listener| &listener.decoders).any(|decoder| decoder.source == ValueSource::Timing(timing))
     }
 
-    /// Adds a measure point.
-    pub(crate) fn add_listener(
-        &mut self,
-        program: &ProgramImage,
-        tunlet: usize,
-        place: usize,
-        point: &MeasurePoint,
-    ) -> Result<(), BindError> {
-        let decoders = point.values.iter().map(|value| self.value_decoder(program, value, point.side)).collect::<Result<_, BindError>>()?;
-        let values = point.values.clone();
-        self.listeners.push(HookListener { tunlet, point: place, side: point.side, join: point.join, decoders, values });
-        Ok(())
+    /// What the user must know about the calls that the hook sees.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let name = &self.name;
+        let inlined = self.inlined_at().map(|sites| {
+            format!("`{name}` was inlined at {sites}; calls there are not seen, only those of the copy that is left")
+        });
+        let mut merged: Vec<String> = self.functions.iter().flat_map(|function| &function.merged_with).map(|other| format!("`{other}`")).collect();
+        merged.dedup();
+        let together = (!merged.is_empty())
+            .then(|| format!("`{name}` has the same code as {}, merged by the compiler: their calls are seen as its own", merged.join(", ")));
+        inlined.into_iter().chain(together).collect()
+    }
+
+    /// Where calls were inlined, if any were.
+    pub(crate) fn inlined_at(&self) -> Option<String> {
+        let sites = &self.functions.iter().find(|function| !function.inlined_at.is_empty())?.inlined_at;
+        Some(sintonia_symbols::display_sites(sites))
+    }
+
+    /// Adds a measure point, and returns which of its values cannot be read.
+    pub(crate) fn add_listener(&mut self, program: &ProgramImage, tunlet: usize, place: usize, point: &MeasurePoint) -> Vec<BindError> {
+        let (listener, problems) = listener(tunlet, place, point, |value| self.value_decoder(program, value, point.side));
+        self.listeners.push(listener);
+        problems
     }
 
     fn value_decoder(&mut self, program: &ProgramImage, value: &str, side: HookSide) -> Result<ValueDecoder, BindError> {
@@ -349,6 +397,7 @@ impl FunctionHook {
             list.len() - 1
         });
         if place >= sintonia_link::ring::MAX_READS {
+            list.truncate(sintonia_link::ring::MAX_READS);
             return Err(BindError::TooMany { function: self.name.clone() });
         }
         Ok(ValueDecoder { source: ValueSource::Read(place), kind })

@@ -5,6 +5,7 @@
 
 mod event_aggregator;
 mod instrumented_process;
+mod later_libraries;
 mod open_calls;
 
 use std::collections::HashMap;
@@ -132,6 +133,7 @@ impl HostAgent {
         let events: Vec<CollectorEvent> = self.collector.events().collect();
         events.into_iter().for_each(|event| self.handle_event(event, &mut reports));
         self.processes.values_mut().for_each(|process| process.query_clock(&mut reports));
+        self.search_later_libraries(&mut reports);
         self.read_events(&mut reports);
         // Without processes, no more events will come for open intervals.
         let now = if self.all_processes_gone() { f64::INFINITY } else { self.now() };
@@ -209,6 +211,16 @@ impl HostAgent {
         for process in self.processes.values_mut().filter(|process| process.needs_binding()) {
             process.bind(needs, &self.standing_changes, reports);
             self.extra_points.iter().for_each(|(tunlet, number, point)| process.add_point(*tunlet, *number, point, reports));
+        }
+    }
+
+    /// Binds what was not found before in processes that have loaded libraries since.
+    fn search_later_libraries(&mut self, reports: &mut Vec<AgentReport>) {
+        let Some(needs) = &self.needs else { return };
+        for process in self.processes.values_mut() {
+            if process.search_later_libraries(needs, &self.standing_changes, reports) {
+                self.extra_points.iter().for_each(|(tunlet, number, point)| process.add_point(*tunlet, *number, point, reports));
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use sintonia_link::value_location::AccessError;
 use sintonia_mpi::{FUNCTIONS, FunctionId};
 use sintonia_symbols::{ModuleCache, ProgramImage};
 
+use super::later_libraries::LaterLibraries;
 use super::open_calls::OpenCalls;
 use crate::bind::{BindError, CallTimeKind, FunctionHook, HookListener, ResolvedTarget, mpi_listener};
 use crate::call_duration::CallDuration;
@@ -68,6 +69,10 @@ struct InstalledHook {
     identifies_actor: bool,
     /// Whether changes are made there.
     is_change_point: bool,
+    /// Whether what the user must know about it was reported.
+    is_noted: bool,
+    /// Events seen.
+    events: u64,
 }
 
 pub(super) struct InstrumentedProcess {
@@ -87,6 +92,7 @@ pub(super) struct InstrumentedProcess {
     targets: HashMap<PointKey, Arc<ResolvedTarget>>,
     /// Points that were looked up, found or not.
     looked_up: HashSet<(PointKey, bool)>,
+    later_libraries: LaterLibraries,
     pending: HashMap<u64, PendingCommand>,
     last_command: u64,
     /// Hooks requested but not answered yet.
@@ -123,6 +129,7 @@ impl InstrumentedProcess {
             watched: HashMap::new(),
             targets: HashMap::new(),
             looked_up: HashSet::new(),
+            later_libraries: LaterLibraries::default(),
             pending: HashMap::new(),
             last_command: 0,
             pending_hooks: 0,
@@ -176,10 +183,16 @@ impl InstrumentedProcess {
     }
 
     /// The connection has ended.
-    pub(super) fn disconnect(&mut self) -> Option<AgentReport> {
+    pub(super) fn disconnect(&mut self) -> Vec<AgentReport> {
         self.is_connected = false;
-        let rank = self.identity.as_ref()?.rank;
-        Some(AgentReport::ProcessLeft { rank, finished: self.finished })
+        let Some(rank) = self.identity.as_ref().map(|identity| identity.rank) else { return Vec::new() };
+        let silent = self.hooks.iter().filter(|installed| installed.events == 0 && !installed.hook.listeners.is_empty());
+        let inlined = silent.filter_map(|installed| {
+            let (name, sites) = (&installed.hook.name, installed.hook.inlined_at()?);
+            let help = "build it with __attribute__((noinline)), or measure a caller";
+            Some(self.problem(format!("no call of `{name}` was seen, because its calls were inlined ({sites}); {help}")))
+        });
+        inlined.chain([AgentReport::ProcessLeft { rank, finished: self.finished }]).collect()
     }
 
     /// Number of dropped events.
@@ -305,46 +318,93 @@ impl InstrumentedProcess {
             return true;
         }
         if let Actor::Callers(function) = actor
-            && self.hook_index(function, |installed| installed.identifies_actor = true).is_err_and(|problem| {
-                reports.push(self.problem(problem));
-                true
-            })
+            && let Err(problem) = self.hook_index(function, |installed| installed.identifies_actor = true)
         {
             self.looked_up.insert((key, measures));
+            self.report_unbound((key, measures), function, &problem, reports);
         }
         false
+    }
+
+    /// Reports why a point, or a value of it, is not bound; a library that is loaded later may have the name.
+    fn report_unbound(&mut self, point: (PointKey, bool), name: &str, problem: &BindError, reports: &mut Vec<AgentReport>) {
+        if problem.is_unknown_name() {
+            self.later_libraries.await_name(self.process.pid, point, name);
+            reports.push(self.problem(format!("{problem}; libraries that are loaded later are searched, too")));
+        } else {
+            reports.push(self.problem(problem));
+        }
+    }
+
+    /// Binds what was not found before, if libraries were loaded since.
+    pub(super) fn search_later_libraries(
+        &mut self,
+        needs: &[TunletRequirements],
+        standing: &[ChangeRequest],
+        reports: &mut Vec<AgentReport>,
+    ) -> bool {
+        if !self.is_running || !self.is_connected || !self.later_libraries.have_come(self.process.pid) {
+            return false;
+        }
+        let awaited = self.later_libraries.take_awaited();
+        for (point, _) in &awaited {
+            self.looked_up.remove(point);
+            for installed in self.hooks.iter_mut().filter(|_| point.1) {
+                installed.hook.listeners.retain(|listener| (listener.tunlet, listener.point) != point.0);
+            }
+        }
+        self.program = None;
+        let is_new = |change: &&ChangeRequest| awaited.iter().any(|(point, _)| *point == ((change.tunlet, change.point), false));
+        let changes: Vec<ChangeRequest> = standing.iter().filter(is_new).copied().collect();
+        self.bind(needs, &changes, reports);
+        let mut found: Vec<&String> = awaited.iter().map(|(_, name)| name).filter(|name| !self.later_libraries.awaits(name)).collect();
+        found.dedup();
+        for name in found {
+            reports.push(self.problem(format!("`{name}` is found now, in a library that was loaded later")));
+        }
+        true
     }
 
     fn add_listener(&mut self, tunlet: usize, index: usize, point: &MeasurePoint, reports: &mut Vec<AgentReport>) {
         if !self.needs_lookup((tunlet, index), &point.actor, true, reports) {
             return;
         }
-        let listening = match FunctionId::from_name(&point.function) {
-            Some(operation) => mpi_listener(tunlet, index, point).map(|listener| {
+        let unbound = match FunctionId::from_name(&point.function) {
+            Some(operation) => {
+                let (listener, problems) = mpi_listener(tunlet, index, point);
                 let is_new = !self.watched.contains_key(&operation.0);
                 self.watched.entry(operation.0).or_default().push(listener);
                 if is_new {
                     self.send(ProbeCommand::Watch(operation.0), PendingCommand::Watch(operation), reports);
                 }
-            }),
-            None => self.hook_function(tunlet, index, point).map(|in_mpi| {
-                if in_mpi {
-                    self.watch_mpi(reports);
+                problems
+            }
+            None => match self.hook_function(tunlet, index, point) {
+                Ok((in_mpi, problems)) => {
+                    if in_mpi {
+                        self.watch_mpi(reports);
+                    }
+                    problems
                 }
-            }),
+                Err(problem) => vec![problem],
+            },
         };
-        if let Err(problem) = listening {
-            reports.push(self.problem(problem));
+        for problem in unbound {
+            let name = match &problem {
+                BindError::NoValue { value, .. } => value,
+                _ => &point.function,
+            };
+            self.report_unbound(((tunlet, index), true), name, &problem, reports);
         }
     }
 
-    /// Hooks a function; returns whether the MPI part of its time is needed.
-    fn hook_function(&mut self, tunlet: usize, index: usize, point: &MeasurePoint) -> Result<bool, BindError> {
+    /// Hooks a function; returns whether the MPI part of its time is needed, and which values cannot be read.
+    fn hook_function(&mut self, tunlet: usize, index: usize, point: &MeasurePoint) -> Result<(bool, Vec<BindError>), BindError> {
         let program = self.program()?;
         let at = self.hook_index(&point.function, |_| ())?;
         self.hooks[at].is_new = true;
-        self.hooks[at].hook.add_listener(&program, tunlet, index, point)?;
-        Ok(self.hooks[at].hook.needs_timing(CallTimeKind::InMpi))
+        let problems = self.hooks[at].hook.add_listener(&program, tunlet, index, point);
+        Ok((self.hooks[at].hook.needs_timing(CallTimeKind::InMpi), problems))
     }
 
     /// Watches every MPI function that takes time.
@@ -370,6 +430,8 @@ impl InstrumentedProcess {
                     is_new: true,
                     identifies_actor: false,
                     is_change_point: false,
+                    is_noted: false,
+                    events: 0,
                 });
                 self.hooks.len() - 1
             }
@@ -392,7 +454,7 @@ impl InstrumentedProcess {
             return;
         }
         if let Err(problem) = self.try_prepare_target((tunlet, index), point) {
-            reports.push(self.problem(problem));
+            self.report_unbound(((tunlet, index), false), &point.target.to_string(), &problem, reports);
         }
     }
 
@@ -415,6 +477,9 @@ impl InstrumentedProcess {
     fn request_hooks(&mut self, reports: &mut Vec<AgentReport>) {
         for at in 0..self.hooks.len() {
             if std::mem::take(&mut self.hooks[at].is_new) {
+                if !std::mem::replace(&mut self.hooks[at].is_noted, true) {
+                    reports.extend(self.hooks[at].hook.notes().into_iter().map(|note| self.problem(note)));
+                }
                 for command in self.hooks[at].hook.commands() {
                     self.send(command, PendingCommand::Hook(at), reports);
                 }
@@ -540,6 +605,7 @@ impl InstrumentedProcess {
             return false;
         }
         let Some(at) = self.hooks_by_id.get(&event.hook) else { return false };
+        self.hooks[*at].events += 1;
         let installed = &self.hooks[*at];
         let mut duration = CallDuration::UNKNOWN;
         if installed.hook.needs_timing(CallTimeKind::Seconds) || installed.hook.needs_timing(CallTimeKind::InMpi) {
