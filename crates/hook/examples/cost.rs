@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use sintonia_hook::{RingMemory, hook, unhook};
+use sintonia_hook::{RingMemory, hook, set_records, unhook};
 use sintonia_link::probe_protocol::{HookKind, HookRead, HookTarget, ReadSource, ValueWidth};
 use sintonia_link::value_location::{AddressStep, ValueLocation};
 
@@ -49,20 +49,26 @@ fn main() {
     let steps = vec![AddressStep::Constant(&raw const POINTER as u64), AddressStep::FollowPointer];
     let source = ReadSource::Computed(ValueLocation { steps, first_bit: 0, bits: 64 });
     let behind = HookRead { source, width: ValueWidth::Eight };
-    let kinds: [(&str, HookKind, &[HookRead]); 6] = [
-        ("entry and exit", HookKind::Wrap { stack: false }, &[]),
-        ("with stack arguments", HookKind::Wrap { stack: true }, &[]),
-        ("with two globals at entry", HookKind::Wrap { stack: false }, &[read.clone(), read]),
-        ("with one behind a pointer", HookKind::Wrap { stack: false }, &[behind]),
-        ("entry only", HookKind::Pass, &[]),
-        ("another in its place", HookKind::Replace(other as *const () as u64), &[]),
+    let (wrap, in_place) = (HookKind::Wrap { stack: false }, HookKind::Wrap { stack: true });
+    let kinds: [(&str, HookKind, (bool, bool), &[HookRead]); 10] = [
+        ("entry and exit", wrap, (true, true), &[]),
+        ("  with stack arguments", in_place, (true, true), &[]),
+        ("  two globals at entry", wrap, (true, true), &[read.clone(), read]),
+        ("  one behind a pointer", wrap, (true, true), &[behind]),
+        ("exit only, with duration", wrap, (false, true), &[]),
+        ("entry only", HookKind::Pass, (true, false), &[]),
+        ("sums only", wrap, (false, false), &[]),
+        ("  with stack arguments", in_place, (false, false), &[]),
+        ("  number of calls", HookKind::Pass, (false, false), &[]),
+        ("another in its place", HookKind::Replace(other as *const () as u64), (true, true), &[]),
     ];
     let never = least(ROUNDS);
-    for (name, kind, reads) in kinds {
+    for (name, kind, (entry, exit), reads) in kinds {
         let mut times = [f64::INFINITY; 2];
         for _ in 0..ROUNDS {
             times[0] = times[0].min(round());
             let number = hook(function, kind, reads, &[]).expect("hooked");
+            set_records(number, entry, exit);
             times[1] = times[1].min(round());
             unhook(number).expect("taken out");
         }

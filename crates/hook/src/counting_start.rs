@@ -7,6 +7,8 @@ use std::time::Instant;
 pub(crate) struct CountingStart {
     time: Instant,
     ticks: u64,
+    /// Earlier calls, and their ticks.
+    earlier: (u64, u64),
 }
 
 /// The time stamp counter.
@@ -16,9 +18,14 @@ pub(crate) fn ticks() -> u64 {
 }
 
 impl CountingStart {
-    /// Now.
-    pub(crate) fn now() -> CountingStart {
-        CountingStart { time: Instant::now(), ticks: ticks() }
+    /// Now, after this many calls with this many ticks.
+    pub(crate) fn now(earlier: (u64, u64)) -> CountingStart {
+        CountingStart { time: Instant::now(), ticks: ticks(), earlier }
+    }
+
+    /// Calls and their ticks since then, of all of them.
+    pub(crate) fn since(&self, all: (u64, u64)) -> (u64, u64) {
+        (all.0.wrapping_sub(self.earlier.0), all.1.wrapping_sub(self.earlier.1))
     }
 
     /// Seconds since then.

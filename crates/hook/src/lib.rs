@@ -4,8 +4,8 @@
 //! (its first instructions, relocated by [`prologue`], and then the rest), records time and result, and returns. A function that may have
 //! arguments on the stack must find the stack as its caller left it: the stub replaces its return address instead ([`pending_return`]).
 //! Stubs and replaced return addresses have unwind information like any compiled function, so exceptions, `longjmp`, cancellation and
-//! backtraces work. Events go to a ring of the thread ([`ring`]) that another process reads: nothing here blocks, locks or allocates while
-//! the program runs.
+//! backtraces work. Events go to a ring of the thread ([`ring`]) that another process reads, and into sums over all calls ([`sums`]): nothing
+//! here blocks, locks or allocates while the program runs.
 //!
 //! [`patch`] writes the jump while threads may execute the very bytes; [`site`] keeps every hooked location forever, because a thread may
 //! return from a stub at any later time.
@@ -23,14 +23,16 @@ mod ring;
 mod signals;
 mod site;
 mod stub;
+mod sums;
 mod threads;
 mod throttle;
 mod trampoline;
 mod variable_access;
 
 pub use action::{ActionHandler, ScheduledActions, cancel, execute, schedule, set_action_handler};
-pub use patch::{PatchError, has_throttling, hook, observes, restore, set_throttling, unhook, unhook_all};
+pub use patch::{PatchError, has_throttling, hook, observes, restore, set_records, set_throttling, unhook, unhook_all};
 pub use prologue::HookRefusal;
 pub use ring::{RingMemory, claimed_rings, detach_ring, record_event};
 pub use signals::guard::signal_wrapper;
+pub use sums::{enter_mpi, leave_mpi};
 pub use throttle::{ThrottledHook, throttle_hooks};

@@ -18,6 +18,7 @@ use crate::prologue::{FunctionPrologue, HookRefusal, ResultRegisters};
 use crate::signals::{self, MAX_QUERIED, ThreadQuery};
 use crate::site::{self, HookSite};
 use crate::stub::{self, StubKind};
+use crate::sums;
 use crate::threads;
 
 const TRAP: [u8; 1] = [0xcc];
@@ -146,6 +147,7 @@ fn remove_hook(states: &mut [HookState], number: usize) -> Result<(), PatchError
     // If the jump cannot be removed, it leads to the original function only.
     states[number] = HookState { is_installed: true, ..HookState::default() };
     states[number].apply(number, site);
+    stub::entry(number).set_records(true, true);
     uninstall(site)?;
     states[number].is_installed = false;
     Ok(())
@@ -183,8 +185,7 @@ fn apply_or_remove(states: &mut [HookState], number: usize, site: &HookSite) -> 
 /// Sets whether a hook may be throttled; calls are counted from now on.
 pub fn set_throttling(number: u32, may: bool) {
     if let Some(state) = lock().get_mut(number as usize) {
-        stub::entry(number as usize).reset_counts();
-        state.counting_since = may.then(CountingStart::now);
+        state.counting_since = may.then(|| CountingStart::now(sums::calls_and_ticks(number)));
     }
 }
 
@@ -192,6 +193,14 @@ pub fn set_throttling(number: u32, may: bool) {
 pub(crate) fn throttled_candidates() -> Vec<(u32, CountingStart)> {
     let throttles = |(number, state): (usize, &HookState)| Some((number as u32, state.counting_since?));
     lock().iter().enumerate().filter_map(throttles).collect()
+}
+
+/// Selects whether events at entry and exit are recorded, for a hook whose sums suffice. A hook that is removed records both when it comes
+/// back.
+pub fn set_records(number: u32, entry: bool, exit: bool) {
+    if lock().get(number as usize).is_some() {
+        stub::entry(number as usize).set_records(entry, exit);
+    }
 }
 
 /// Whether any hook may be throttled.

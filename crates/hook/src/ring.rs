@@ -7,11 +7,14 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use sintonia_link::call_sums::{TABLE_BYTES, table_offset};
 use sintonia_link::ring::{CHUNK_BYTES, CHUNK_RECORDS, HEADER_BYTES, HookPoint, RECORD_BYTES, RingCounters, tag};
 
+use crate::checked_memory::preserving_errno;
 use crate::stub::HookEntry;
+use crate::sums;
 
-/// Maximum number of threads with a ring; events of further threads are dropped.
+/// Maximum number of threads with a ring at the same time; events of further threads are dropped.
 pub(crate) const MAX_RINGS: usize = 256;
 
 /// Address of the rings, chunks per ring, and number of rings claimed by threads.
@@ -20,9 +23,9 @@ static CHUNKS: AtomicUsize = AtomicUsize::new(0);
 static CLAIMED: AtomicUsize = AtomicUsize::new(0);
 static MEMORY: OnceLock<File> = OnceLock::new();
 
-/// Bytes of one ring: counters, chunks, and one chunk for dropped events that is never read.
+/// Bytes of one ring: counters, chunks, one chunk for dropped events that is never read, and the table of sums.
 const fn ring_bytes(chunks: usize) -> usize {
-    HEADER_BYTES + (chunks + 1) * CHUNK_BYTES
+    table_offset(chunks) + TABLE_BYTES
 }
 
 /// The memory of all rings, for the collector.
@@ -38,12 +41,15 @@ pub struct RingMemory {
 
 impl RingMemory {
     /// Creates the memory; pages are allocated only when used. Call before the first hook. Threads keep their rings: a later collector gets
-    /// the same memory, and earlier events are skipped.
+    /// the same memory, earlier events are skipped, and sums begin anew.
     pub fn create(chunks: usize) -> io::Result<RingMemory> {
         let bytes = ring_bytes(chunks);
         if let Some(memory) = MEMORY.get() {
             let base = BASE.load(Ordering::Acquire);
-            (0..claimed_rings()).for_each(|number| skip_recorded(base + number * bytes));
+            for ring in (0..claimed_rings()).map(|number| base + number * bytes) {
+                skip_recorded(ring);
+                sums::clear(ring + table_offset(chunks));
+            }
             return Ok(RingMemory { file: memory.try_clone()?, bytes, chunks });
         }
         // SAFETY: creates a new file descriptor, which `file` then owns.
@@ -75,7 +81,7 @@ fn map(file: &File, bytes: usize) -> io::Result<usize> {
     }
 }
 
-/// A thread's position in its ring, and in the pending returns; the assembly uses the first two fields and the last one.
+/// A thread's position in its ring, in the pending returns and in its sums; the assembly knows the layout.
 #[repr(C)]
 pub(crate) struct RingCursor {
     next: usize,
@@ -86,6 +92,10 @@ pub(crate) struct RingCursor {
     is_refilling: usize,
     /// Address of the pending return to try first; 0 before the first one.
     pub next_pending: usize,
+    /// Address of the table of sums; 0 before the thread has one, or if it gets none.
+    pub sums: usize,
+    /// Ticks that the thread has spent in MPI functions that are measured.
+    pub mpi_ticks: u64,
 }
 
 const NO_RING: usize = 1;
@@ -114,7 +124,13 @@ pub(crate) unsafe extern "C" fn next_chunk(cursor: *mut RingCursor, _entry: *con
         return DISCARD_CHUNK.0.as_ptr() as usize + RECORD_BYTES;
     }
     if cursor.ring == 0 {
-        cursor.ring = claim_ring().unwrap_or(NO_RING);
+        cursor.claim_ring();
+        if cursor.end != 0 {
+            let first = cursor.next;
+            cursor.next += RECORD_BYTES;
+            cursor.is_refilling = 0;
+            return first;
+        }
     }
     let chunk = if cursor.ring == NO_RING {
         count_without_ring(CHUNK_RECORDS as u64);
@@ -131,12 +147,8 @@ pub(crate) unsafe extern "C" fn next_chunk(cursor: *mut RingCursor, _entry: *con
 
 /// Makes the next reader of a ring skip all earlier events.
 fn skip_recorded(ring: usize) {
-    let chunks = CHUNKS.load(Ordering::Relaxed) as u64;
     let Some(consumed) = counter(ring, RingCounters::STARTED_CHUNKS).load(Ordering::Acquire).checked_sub(1) else { return };
-    let chunk = ring + HEADER_BYTES + (consumed % chunks) as usize * CHUNK_BYTES;
-    let lap = consumed / chunks + 1;
-    let is_complete = |slot: &usize| counter(chunk + slot * RECORD_BYTES, 0).load(Ordering::Acquire) >> 32 == lap;
-    let consumed_records = (1..=CHUNK_RECORDS).take_while(is_complete).count();
+    let (_, consumed_records) = complete_records(ring, consumed);
     let (consumed, consumed_records) = if consumed_records == CHUNK_RECORDS { (consumed + 1, 0) } else { (consumed, consumed_records) };
     counter(ring, RingCounters::CONSUMED_RECORDS).store(consumed_records as u64, Ordering::Relaxed);
     counter(ring, RingCounters::CONSUMED_CHUNKS).store(consumed, Ordering::Release);
@@ -166,24 +178,106 @@ fn count_without_ring(records: u64) {
     }
 }
 
-/// Claims a ring for this thread and populates its memory: running out of memory later would raise a signal in the program.
-fn claim_ring() -> Option<usize> {
+impl RingCursor {
+    /// The cursor of a thread that writes nowhere.
+    fn detached() -> RingCursor {
+        RingCursor { next: 0, end: 0, ring: NO_RING, is_refilling: 0, next_pending: 0, sums: sums::private_table(), mpi_ticks: 0 }
+    }
+
+    /// Claims a ring and its table of sums, if there is one. In the ring of a thread that has ended, its last chunk is continued.
+    fn claim_ring(&mut self) {
+        let Some(ring) = preserving_errno(|| claim_new_ring().or_else(claim_ring_of_ended_thread)) else {
+            self.ring = NO_RING;
+            return;
+        };
+        if let Some((next, end)) = unfinished_chunk(ring) {
+            (self.next, self.end) = (next, end);
+        }
+        self.ring = ring;
+        self.sums = ring + table_offset(CHUNKS.load(Ordering::Relaxed));
+    }
+
+    /// The thread's table of sums; where it has none, one that is never read, and the call counts as dropped.
+    pub(crate) fn claim_sums(&mut self, counts_as_dropped: bool) -> usize {
+        if std::mem::replace(&mut self.is_refilling, 1) == 0 {
+            if self.ring == 0 {
+                self.claim_ring();
+            }
+            self.is_refilling = 0;
+        }
+        if self.sums == 0 && counts_as_dropped {
+            count_without_ring(1);
+        }
+        if self.sums == 0 { sums::private_table() } else { self.sums }
+    }
+}
+
+/// Claims a ring that no thread has had, and populates its memory: running out of memory later would raise a signal in the program. The
+/// table of sums is allocated as it is used: most of its slots never are.
+fn claim_new_ring() -> Option<usize> {
     let base = BASE.load(Ordering::Acquire);
-    let number = CLAIMED.fetch_add(1, Ordering::Relaxed);
-    if base == 0 || number >= MAX_RINGS {
+    if base == 0 || CLAIMED.load(Ordering::Relaxed) >= MAX_RINGS {
         return None;
     }
-    let bytes = ring_bytes(CHUNKS.load(Ordering::Relaxed));
-    let ring = base + number * bytes;
+    let number = CLAIMED.fetch_add(1, Ordering::Relaxed);
+    if number >= MAX_RINGS {
+        return None;
+    }
+    let chunks = CHUNKS.load(Ordering::Relaxed);
+    let ring = base + number * ring_bytes(chunks);
     // SAFETY: own memory; older kernels do not know this advice and allocate on first touch.
-    let failed = unsafe { libc::syscall(libc::SYS_madvise, ring, bytes, libc::MADV_POPULATE_WRITE) };
+    let failed = unsafe { libc::syscall(libc::SYS_madvise, ring, table_offset(chunks), libc::MADV_POPULATE_WRITE) };
     if failed != 0 && errno() != libc::EINVAL {
         return None;
     }
-    // SAFETY: only queries the thread id.
-    let thread = unsafe { libc::syscall(libc::SYS_gettid) };
-    counter(ring, RingCounters::THREAD).store(thread as u64, Ordering::Release);
+    counter(ring, RingCounters::THREAD).store(own_thread(), Ordering::Release);
     Some(ring)
+}
+
+/// Claims the ring of a thread that has ended. Its events stay, and its sums go on.
+fn claim_ring_of_ended_thread() -> Option<usize> {
+    let base = BASE.load(Ordering::Acquire);
+    if base == 0 {
+        return None;
+    }
+    let bytes = ring_bytes(CHUNKS.load(Ordering::Relaxed));
+    let own = own_thread();
+    (0..claimed_rings()).map(|number| base + number * bytes).find(|ring| {
+        let owner = counter(*ring, RingCounters::THREAD);
+        let thread = owner.load(Ordering::Acquire);
+        // The number of an ended thread may be that of this one.
+        thread != 0
+            && (thread == own || has_ended(thread))
+            && owner.compare_exchange(thread, own, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    })
+}
+
+/// The number of the calling thread.
+fn own_thread() -> u64 {
+    // SAFETY: only queries the thread id.
+    unsafe { libc::syscall(libc::SYS_gettid) as u64 }
+}
+
+fn has_ended(thread: u64) -> bool {
+    // SAFETY: signal 0 only asks whether the thread exists.
+    let failed = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, 0) };
+    failed != 0 && errno() == libc::ESRCH
+}
+
+/// The first free record of a ring's latest chunk and the end of the chunk, unless it is full.
+fn unfinished_chunk(ring: usize) -> Option<(usize, usize)> {
+    let started = counter(ring, RingCounters::STARTED_CHUNKS).load(Ordering::Acquire).checked_sub(1)?;
+    let (chunk, complete) = complete_records(ring, started);
+    (complete < CHUNK_RECORDS).then_some((chunk + (1 + complete) * RECORD_BYTES, chunk + CHUNK_BYTES))
+}
+
+/// The address of the chunk with this number over all laps, and the number of its complete records.
+fn complete_records(ring: usize, started: u64) -> (usize, usize) {
+    let chunks = CHUNKS.load(Ordering::Relaxed) as u64;
+    let chunk = ring + HEADER_BYTES + (started % chunks) as usize * CHUNK_BYTES;
+    let lap = started / chunks + 1;
+    let is_complete = |slot: &usize| counter(chunk + slot * RECORD_BYTES, 0).load(Ordering::Acquire) >> 32 == lap;
+    (chunk, (1..=CHUNK_RECORDS).take_while(is_complete).count())
 }
 
 fn errno() -> i32 {
@@ -195,8 +289,14 @@ pub fn claimed_rings() -> usize {
     CLAIMED.load(Ordering::Relaxed).min(MAX_RINGS)
 }
 
+/// Addresses of the tables of sums that threads have claimed.
+pub(crate) fn sum_tables() -> impl Iterator<Item = usize> {
+    let (base, chunks) = (BASE.load(Ordering::Acquire), CHUNKS.load(Ordering::Relaxed));
+    (0..claimed_rings()).filter(move |_| base != 0).map(move |number| base + number * ring_bytes(chunks) + table_offset(chunks))
+}
+
 /// This thread's ring cursor.
-fn ring_cursor() -> *mut RingCursor {
+pub(crate) fn ring_cursor() -> *mut RingCursor {
     let cursor: *mut RingCursor;
     // SAFETY: the address of a thread-local variable reserved by the assembly.
     unsafe {
@@ -234,5 +334,5 @@ pub fn record_event(hook: u32, point: HookPoint, ticks: u64, stack: u64, words: 
 /// In a forked child: the only thread stops writing into its parent's ring.
 pub fn detach_ring() {
     // SAFETY: the cursor of this thread.
-    unsafe { *ring_cursor() = RingCursor { next: 0, end: 0, ring: NO_RING, is_refilling: 0, next_pending: 0 } };
+    unsafe { *ring_cursor() = RingCursor::detached() };
 }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use sintonia_link::call_sums::slot_offset;
 use sintonia_link::probe_protocol::HookRead;
 use sintonia_link::ring::{HookPoint, tag};
 
@@ -11,6 +12,8 @@ use crate::read_steps;
 /// Maximum number of hooks in one process.
 pub(crate) const MOST_HOOKS: usize = 2048;
 const STUB_BYTES: u64 = 16;
+/// Entry and exit are recorded.
+const RECORDS_ALL: u64 = HookPoint::Entry as u64 | HookPoint::Exit as u64;
 
 unsafe extern "C" {
     fn sintonia_stubs_wrap();
@@ -29,17 +32,17 @@ pub(crate) struct HookEntry {
     exit_reads: AtomicU64,
     /// Scheduled actions at entry and at exit, if any.
     pub actions: [AtomicU64; 2],
+    /// Offset of the hook's slot in a table of sums.
+    sums: AtomicU64,
+    /// The points whose events are recorded: 1 entry, 2 exit.
+    records: AtomicU64,
     unused: u64,
-    /// Number of calls.
-    calls: AtomicU64,
-    /// Ticks spent in calls that returned.
-    ticks: AtomicU64,
     replacement: AtomicU64,
     results: AtomicU64,
 }
 
 const _: () = assert!(
-    std::mem::offset_of!(HookEntry, calls) == 64 && std::mem::offset_of!(HookEntry, results) == 88 && size_of::<HookEntry>() == 128
+    std::mem::offset_of!(HookEntry, records) == 64 && std::mem::offset_of!(HookEntry, results) == 88 && size_of::<HookEntry>() == 128
 );
 
 impl HookEntry {
@@ -51,9 +54,9 @@ impl HookEntry {
             entry_reads: AtomicU64::new(0),
             exit_reads: AtomicU64::new(0),
             actions: [AtomicU64::new(0), AtomicU64::new(0)],
+            sums: AtomicU64::new(0),
+            records: AtomicU64::new(RECORDS_ALL),
             unused: 0,
-            calls: AtomicU64::new(0),
-            ticks: AtomicU64::new(0),
             replacement: AtomicU64::new(0),
             results: AtomicU64::new(0),
         }
@@ -63,6 +66,7 @@ impl HookEntry {
     pub(crate) fn prepare(&self, hook: u32) {
         self.entry_tag.store(tag(hook, HookPoint::Entry), Ordering::Relaxed);
         self.exit_tag.store(tag(hook, HookPoint::Exit), Ordering::Relaxed);
+        self.sums.store(slot_offset(hook) as u64, Ordering::Relaxed);
     }
 
     /// Sets the function that is called.
@@ -76,20 +80,19 @@ impl HookEntry {
         self.replacement.store(by, Ordering::Release);
     }
 
-    /// Number of calls, and their ticks.
-    pub(crate) fn counts(&self) -> (u64, u64) {
-        (self.calls.load(Ordering::Relaxed), self.ticks.load(Ordering::Relaxed))
+    /// The points whose events are recorded.
+    pub(crate) fn records(&self) -> u64 {
+        self.records.load(Ordering::Relaxed)
+    }
+
+    /// Selects the points whose events are recorded. Sums are kept in any case.
+    pub(crate) fn set_records(&self, entry: bool, exit: bool) {
+        self.records.store(u64::from(entry) * HookPoint::Entry as u64 | u64::from(exit) * HookPoint::Exit as u64, Ordering::Relaxed);
     }
 
     /// Whether actions are scheduled here.
     pub(crate) fn has_actions(&self) -> bool {
         self.actions.iter().any(|acts| acts.load(Ordering::Relaxed) != 0)
-    }
-
-    /// Resets the counts.
-    pub(crate) fn reset_counts(&self) {
-        self.calls.store(0, Ordering::Relaxed);
-        self.ticks.store(0, Ordering::Relaxed);
     }
 
     /// Sets the values to read.

@@ -6,15 +6,18 @@
     .hidden sintonia_ring
     .globl sintonia_ring
     .type sintonia_ring, @object
-    .size sintonia_ring, 40
-sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the ring, +24 set while a chunk is requested, +32 the pending
-                                # return to try first
+    .size sintonia_ring, 56
+sintonia_ring: .zero 56         # +0 next record, +8 end of the chunk, +16 the ring, +24 set while a chunk is requested, +32 the pending
+                                # return to try first, +40 the table of sums, +48 ticks in MPI functions
     .text
 
 # An entry of the hook table: +0 address of the relocated function, +8 first word of its entry records, +16 of its exit records,
-# +24 values to read at entry, +32 at exit, +40 actions at entry, +48 at exit. In a cache line of their own, because they are written:
-# +64 number of calls, +72 their ticks. The counts are not atomic, so threads may lose some. For a replaced function: +80 replacement,
-# +88 result registers besides rax: 1 rdx, 2 xmm0 and xmm1.
+# +24 values to read at entry, +32 at exit, +40 actions at entry, +48 at exit, +56 offset of its sums in a table, +64 what is recorded: 1
+# entries, 2 exits. For a replaced function: +80 replacement, +88 result registers besides rax: 1 rdx, 2 xmm0 and xmm1.
+
+# A slot of the table of sums: +0 entries, +8 exits, +16 durations, +56 ticks in MPI functions; of each quantity +0 total, +8 and +16
+# squares, +24 and +32 maxima of even and odd generations. The table starts with the generation. Each word is changed by one instruction
+# (the carry of squares is in the flags), so a hooked signal handler loses nothing.
 
 # Reserves a record, into rcx. One instruction, so that a hooked signal handler gets the next one.
 .macro TAKE_ROOM
@@ -27,17 +30,50 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
 1:
 .endm
 
-# Stores the time, then marks the record as complete with the lap from the chunk's header.
-.macro COMPLETE tag
+# The time, into rax; uses rdx.
+.macro TICKS
     rdtsc
     shlq $32, %rdx
     orq %rdx, %rax
+.endm
+
+# Stores the time in rax, then marks the record as complete with the lap from the chunk's header.
+.macro COMPLETE tag
     movq %rax, 8(%rcx)
     movq %rcx, %rax
     andq $-8192, %rax
     movq (%rax), %rax
     orq \tag(%r11), %rax
     movq %rax, (%rcx)
+.endm
+
+# The table of sums of the thread, into rcx, and the offset of the thread's cursor, into rdx.
+.macro FIND_SUMS
+    movq sintonia_ring@GOTTPOFF(%rip), %rdx
+    movq %fs:40(%rdx), %rcx
+    testq %rcx, %rcx
+    jnz 1f
+    call sintonia_claim_sums
+    movq sintonia_ring@GOTTPOFF(%rip), %rdx
+1:
+.endm
+
+# Adds the value in rax, which is in the frame as well, to a quantity of the slot in rcx; rdx has the generation. Uses rax and rdx.
+.macro ADD_QUANTITY first, value
+    addq %rax, \first(%rcx)
+    orq %rdx, %rax
+    shrq $48, %rdx
+    andl $1, %edx
+    leaq (%rcx,%rdx,8), %rdx
+    cmpq \first+24(%rdx), %rax
+    jbe 2f
+1:  xchgq %rax, \first+24(%rdx)
+    cmpq \first+24(%rdx), %rax  # a greater one of a signal handler is put back
+    ja 1b
+2:  movq \value(%rsp), %rax
+    mulq %rax
+    addq %rax, \first+8(%rcx)
+    adcq %rdx, \first+16(%rcx)
 .endm
 
 # Saves the given components of the processor state at an offset from a register; uses rax and rdx.
@@ -61,7 +97,8 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
     xrstor64 \offset(\register)
 .endm
 
-# The frame of a stub: rax, rdx, rcx, r11, two words for the stub; then the number of the hook and the return address.
+# The frame of a stub: rax, rdx, rcx, r11, +32 the target, +40 the ticks of the entry, +48 of the exit, +56 the thread's ticks in MPI at the
+# entry; then the number of the hook and the return address.
 .macro SAVE_REGISTERS
     movq %rax, (%rsp)
     movq %rdx, 8(%rsp)
@@ -71,7 +108,7 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
 
 # The entry of the hook whose number is in the frame, into r11; uses rax.
 .macro FIND_HOOK
-    movl 48(%rsp), %r11d
+    movl 64(%rsp), %r11d
     shlq $7, %r11
     leaq {hooks}(%rip), %rax
     addq %rax, %r11
@@ -84,24 +121,28 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
     movq 24(%rsp), %r11
 .endm
 
-# Common to both records: floating-point registers, the caller's stack pointer, additional values, and the time.
-.macro NOTE_REST reads, tag
+# Common to both records: floating-point registers, the caller's stack pointer, and additional values.
+.macro NOTE_REST reads
     movq %xmm0, 72(%rcx)
     movq %xmm1, 80(%rcx)
-    leaq 56(%rsp), %rax
+    leaq 72(%rsp), %rax
     movq %rax, 16(%rcx)
     movq \reads(%r11), %rdx
     testq %rdx, %rdx
     jz 2f
     call sintonia_read
-2:  COMPLETE \tag
+2:
 .endm
 
-.macro NOTE_ENTRY
+.macro ACT_AT_ENTRY
     cmpq $0, 40(%r11)
     je 4f
     call sintonia_act_entry
-4:  incq 64(%r11)
+4:
+.endm
+
+# Records the entry, and leaves its time in rax.
+.macro RECORD_ENTRY
     TAKE_ROOM
     movq %rdi, 24(%rcx)
     movq %rsi, 32(%rcx)
@@ -111,24 +152,78 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
     movq %rax, 48(%rcx)
     movq %r8, 56(%rcx)
     movq %r9, 64(%rcx)
-    NOTE_REST 24, 8
+    NOTE_REST 24
+    TICKS
+    movq %rax, 40(%rsp)
+    COMPLETE 8
 .endm
 
-# Records the exit. The ticks of the entry are in the frame at +40.
+# Adds the entry to the sums, and records it if it is to be. Its time is in the frame at +40, the ticks in MPI until then at +56.
+.macro NOTE_ENTRY
+    ACT_AT_ENTRY
+    FIND_SUMS
+    addq 56(%r11), %rcx
+    incq (%rcx)
+    movq %fs:48(%rdx), %rax
+    movq %rax, 56(%rsp)
+    testb $1, 64(%r11)
+    jnz 5f
+    TICKS
+    movq %rax, 40(%rsp)
+    jmp 6f
+5:  RECORD_ENTRY
+6:
+.endm
+
+# Adds the exit to the sums, and records it if it is to be.
 .macro NOTE_EXIT
+    TICKS
+    movq %rax, 48(%rsp)
+    FIND_SUMS
+    movq %fs:48(%rdx), %rax
+    subq 56(%rsp), %rax
+    movq %rax, 56(%rsp)         # ticks in MPI
+    movq (%rcx), %rdx
+    addq 56(%r11), %rcx
+    incq 8(%rcx)
+    movq 48(%rsp), %rax
+    subq 40(%rsp), %rax
+    jae 3f
+    xorl %eax, %eax             # the time stamp counters of two processors may differ a little
+3:  movq %rax, 40(%rsp)         # the duration
+    ADD_QUANTITY 16, 40
+    movq 56(%rsp), %rax
+    testq %rax, %rax
+    jz 4f
+    cmpq 40(%rsp), %rax
+    jbe 7f
+    movq $0, 56(%rsp)           # a coroutine was entered in another thread: its ticks in MPI are not known
+    jmp 4f
+7:  movq sintonia_ring@GOTTPOFF(%rip), %rdx
+    movq %fs:40(%rdx), %rdx
+    testq %rdx, %rdx
+    jz 4f
+    movq (%rdx), %rdx
+    ADD_QUANTITY 56, 56
+4:  testb $2, 64(%r11)
+    jz 5f
     TAKE_ROOM
     movq (%rsp), %rax
     movq %rax, 24(%rcx)
     movq 8(%rsp), %rax
     movq %rax, 32(%rcx)
-    NOTE_REST 32, 16
-    movq 8(%rcx), %rax
+    movq 56(%rsp), %rax
+    movq %rax, 56(%rcx)
+    movq 48(%rsp), %rax
     subq 40(%rsp), %rax
-    addq %rax, 72(%r11)
-    cmpq $0, 48(%r11)
-    je 4f
+    movq %rax, 64(%rcx)         # the time of the entry
+    NOTE_REST 32
+    movq 48(%rsp), %rax
+    COMPLETE 16
+5:  cmpq $0, 48(%r11)
+    je 6f
     call sintonia_act_exit
-4:
+6:
 .endm
 
 # The begin of a stub: its frame, the entry of the hook in r11, and its target at +32.
@@ -140,8 +235,8 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
 \name:
     .cfi_startproc
     .cfi_def_cfa_offset 16
-    leaq -48(%rsp), %rsp
-    .cfi_def_cfa_offset 64
+    leaq -64(%rsp), %rsp
+    .cfi_def_cfa_offset 80
     SAVE_REGISTERS
     FIND_HOOK
     movq (%r11), %rax
@@ -151,9 +246,9 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
 # The end of a stub that leaves no frame: jumps to the address at +32.
 .macro JUMP_TO_TARGET name
     GIVE_BACK
-    leaq 56(%rsp), %rsp
+    leaq 72(%rsp), %rsp
     .cfi_def_cfa_offset 8
-    jmp *-24(%rsp)              # below the stack pointer, but inside the red zone
+    jmp *-40(%rsp)              # below the stack pointer, but inside the red zone
     .cfi_endproc
     .size \name, .-\name
 .endm
@@ -161,15 +256,13 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
 # For functions whose arguments are all in registers: calls the function from a frame of its own.
     BEGIN_STUB sintonia_wrap
     NOTE_ENTRY
-    movq 8(%rcx), %rax
-    movq %rax, 40(%rsp)
     GIVE_BACK
     call *32(%rsp)
     SAVE_REGISTERS
     FIND_HOOK
     NOTE_EXIT
     GIVE_BACK
-    leaq 56(%rsp), %rsp
+    leaq 72(%rsp), %rsp
     .cfi_def_cfa_offset 8
     ret
     .cfi_endproc
@@ -177,8 +270,14 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
 
 # Records the entry only, and leaves no frame: for functions that use their caller's frame.
     BEGIN_STUB sintonia_pass
-    NOTE_ENTRY
-    JUMP_TO_TARGET sintonia_pass
+    ACT_AT_ENTRY
+    FIND_SUMS
+    addq 56(%r11), %rcx
+    incq (%rcx)
+    testb $1, 64(%r11)
+    jz 6f
+    RECORD_ENTRY
+6:  JUMP_TO_TARGET sintonia_pass
 
 # The unwind information of calls whose return address was replaced. With p the address of the call at the return point, the address of the
 # word before sintonia_returned is a = p + *(u32 *)(p+5) + 1; it says where the pending returns are, and the one of the return point is at
@@ -215,8 +314,8 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
 .endm
 
 # A pending return: +0 the return address that was replaced, +8 its state (0 free, 1 claimed, else live), +16 where the return address is,
-# +24 the entry of the hook, +32 what happens at the return: 0 the exit is recorded, else the address of the registers to restore after a
-# replaced function, +40 the latest state of a live one, each time another, +48 the ticks of the entry,
+# +24 the entry of the hook, +32 what happens at the return: if odd the exit is recorded, and half of it are the thread's ticks in MPI at the
+# entry; else the address of the registers to restore after a replaced function, +40 the latest state of a live one, each time another, +48 the ticks of the entry,
 # +56 the distance of the canonical frame address of its return point from the stack pointer.
 
 # Claims a pending return, into rcx, or 0 if there is none. The one to try first is in a block that only this thread claims from; one
@@ -240,10 +339,10 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
 # that return point: the function finds the stack as the caller left it, and the processor predicts both returns. After too many tail calls
 # in a row, continues behind the macro instead, and the return is not seen. Uses rax and rdx.
 .macro CALL_IN_PLACE
-    leaq 56(%rsp), %rax
+    leaq 72(%rsp), %rax
     movq %rax, 16(%rcx)
     movq %r11, 24(%rcx)
-    movq 56(%rsp), %rax
+    movq 72(%rsp), %rax
     movq %rax, (%rcx)
     leaq sintonia_return_points+4(%rip), %rdx
     subq %rdx, %rax
@@ -263,7 +362,7 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
     addq %rdx, %rax
     movq %rax, 40(%rsp)
     addq $4, %rax
-    movq %rax, 56(%rsp)
+    movq %rax, 72(%rsp)
     movq 40(%rcx), %rax
     addq $2, %rax
     movq %rax, 40(%rcx)
@@ -272,11 +371,11 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
     addq $64, %rcx              # the last one of a block is never free
     movq %rcx, %fs:32(%rdx)
     GIVE_BACK
-    leaq 64(%rsp), %rsp
+    leaq 80(%rsp), %rsp
     .cfi_def_cfa_offset 0
     UNWIND_BY_STACK
-    jmp *-24(%rsp)              # below the stack pointer, but inside the red zone
-    .cfi_def_cfa_offset 64
+    jmp *-40(%rsp)              # below the stack pointer, but inside the red zone
+    .cfi_def_cfa_offset 80
     .cfi_offset rip, -8
 2:  movq $0, 8(%rcx)
 .endm
@@ -284,12 +383,12 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
 # For functions that may have arguments on the stack: the function finds its stack as the caller left it, and returns to a return point.
     BEGIN_STUB sintonia_in_place
     NOTE_ENTRY
-    movq 8(%rcx), %rax
-    movq %rax, 40(%rsp)
     CLAIM_PENDING
     testq %rcx, %rcx
     jz 7f                       # only the entry of this call is recorded
-    movq $0, 32(%rcx)
+    movq 56(%rsp), %rax
+    leaq 1(%rax,%rax), %rax
+    movq %rax, 32(%rcx)
     movq 40(%rsp), %rax
     movq %rax, 48(%rcx)
     CALL_IN_PLACE
@@ -338,7 +437,7 @@ sintonia_ring: .zero 40         # +0 next record, +8 end of the chunk, +16 the r
     .globl sintonia_return_points
 sintonia_return_points:
     .rept 65536
-    .byte 0xff, 0x54, 0x24, 0xe0        # call *-32(%rsp): the target is below the stack pointer, but inside the red zone
+    .byte 0xff, 0x54, 0x24, 0xd0        # call *-48(%rsp): the target is below the stack pointer, but inside the red zone
     .byte 0xe9                          # jmp sintonia_returned, never in its short form
     .long sintonia_returned-.-4
     .fill 7, 1, 0x90
@@ -353,24 +452,26 @@ sintonia_returned:
     .cfi_startproc
     .cfi_def_cfa_offset 0
     UNWIND_BY_STACK
-    leaq -64(%rsp), %rsp
-    .cfi_def_cfa_offset 64
+    leaq -80(%rsp), %rsp
+    .cfi_def_cfa_offset 80
     SAVE_REGISTERS
     leaq sintonia_return_points+4(%rip), %rax
-    movq 56(%rsp), %rcx
+    movq 72(%rsp), %rcx
     subq %rax, %rcx
     leaq {pending}(%rip), %rax
     leaq (%rax,%rcx,4), %rcx
     movq (%rcx), %rax
-    movq %rax, 48(%rsp)
+    movq %rax, 64(%rsp)
     .cfi_offset rip, -16
     movq 48(%rcx), %rax
     movq %rax, 40(%rsp)
     movq %rcx, 32(%rsp)
     movq 24(%rcx), %r11
     movq 32(%rcx), %rax
-    testq %rax, %rax
-    jnz 8f
+    testb $1, %al
+    jz 8f
+    shrq $1, %rax
+    movq %rax, 56(%rsp)
     NOTE_EXIT
     # The pending return is free before the return point is overwritten: one that is live is never taken for left behind.
 9:  movq 32(%rsp), %rcx
@@ -380,15 +481,15 @@ sintonia_returned:
     cmpq $4096, %rax
     jae 1f                      # in another block, perhaps of another thread
     movq %rcx, %fs:32(%rdx)
-1:  movq 48(%rsp), %rax
+1:  movq 64(%rsp), %rax
     movq $0, 8(%rcx)
-    movq %rax, 56(%rsp)
+    movq %rax, 72(%rsp)
     .cfi_offset rip, -8
     GIVE_BACK
-    leaq 56(%rsp), %rsp
+    leaq 72(%rsp), %rsp
     .cfi_def_cfa_offset 8
     ret
-    .cfi_def_cfa_offset 64
+    .cfi_def_cfa_offset 80
     .cfi_offset rip, -16
 8:  movq %rax, %rcx             # a replaced function has returned
     movups %xmm0, 64(%rcx)
@@ -542,6 +643,7 @@ sintonia_read:
 .endm
 
     CALL_OUT sintonia_more_room, {next_chunk}, 0
+    CALL_OUT sintonia_claim_sums, {claim_sums}, 0
     CALL_OUT sintonia_act_entry, {act}, 1
     CALL_OUT sintonia_act_exit, {act}, 2
     CALL_OUT sintonia_claim_pending, {claim_pending}, 0

@@ -1,15 +1,18 @@
 //! Removes hooks whose overhead exceeds their use: for a function that is called very often and is very short, the hook would dominate the
-//! measurement. The rule is that of TAU's throttling.
+//! measurement. The rule is that of TAU's throttling; a hook that only adds to sums costs less, and no reader has to follow it.
 
 use std::time::Duration;
 
 use crate::patch;
-use crate::stub;
+use crate::stub::{self, HookEntry};
+use crate::sums;
 
 /// Number of calls that is always allowed.
 const FREE_CALLS: u64 = 100_000;
-/// Minimum mean duration for more calls.
-const MIN_DURATION: Duration = Duration::from_micros(10);
+/// Minimum mean duration for more calls if their events are recorded.
+const MIN_RECORDED: Duration = Duration::from_micros(10);
+/// Minimum mean duration for more calls if they only add to sums: the hook then takes a few percent of it.
+const MIN_SUMMED: Duration = Duration::from_micros(1);
 
 /// A hook that was removed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,7 +21,7 @@ pub struct ThrottledHook {
     pub hook: u32,
     /// Calls since recording started.
     pub calls: u64,
-    /// Mean duration of a call; if only entries are recorded, mean time between calls.
+    /// Mean duration of a call; if only entries are seen, mean time between calls.
     pub seconds_per_call: f64,
 }
 
@@ -27,17 +30,21 @@ pub fn throttle_hooks() -> Vec<ThrottledHook> {
     let mut throttled = Vec::new();
     for (hook, since) in patch::throttled_candidates() {
         let entry = stub::entry(hook as usize);
-        let (calls, ticks) = entry.counts();
+        let (calls, ticks) = since.since(sums::calls_and_ticks(hook));
         if calls <= FREE_CALLS || entry.has_actions() {
             continue;
         }
         let all = if ticks > 0 { since.ticks_to_seconds(ticks) } else { since.elapsed_seconds() };
         let seconds_per_call = all / calls as f64;
-        if seconds_per_call < MIN_DURATION.as_secs_f64() {
+        if seconds_per_call < min_duration(entry).as_secs_f64() {
             // A jump that cannot be removed costs next to nothing.
             let _ = patch::stop_recording(hook);
             throttled.push(ThrottledHook { hook, calls, seconds_per_call });
         }
     }
     throttled
+}
+
+fn min_duration(entry: &HookEntry) -> Duration {
+    if entry.records() == 0 { MIN_SUMMED } else { MIN_RECORDED }
 }

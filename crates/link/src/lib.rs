@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod addresses;
+pub mod call_sums;
 pub mod mac;
 pub mod probe_protocol;
 pub mod random;
