@@ -24,7 +24,7 @@ pub const HEADER_BYTES: usize = CHUNK_BYTES;
 pub const MAX_READS: usize = 5;
 
 /// Flag in the hook number for an MPI function; the lower bits are its function index. At exit the words are bytes, peer, tag, communicator
-/// id, 0 and the ticks of its entry; unknown values are [`UNKNOWN`], unknown bytes 0.
+/// id, call site and the ticks of its entry; unknown values are [`UNKNOWN`], unknown bytes 0.
 pub const MPI_FUNCTION: u32 = 0x80_0000;
 /// A peer, tag or communicator that a call does not have.
 pub const UNKNOWN: i64 = -1;

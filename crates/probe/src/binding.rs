@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use sintonia_mpi::{FunctionRole, LanguageBinding, MpiSymbol};
 
-use self::elf::{LoadedObject, SymbolReference};
+use self::elf::{LoadedObject, ReferenceSlot, SymbolReference};
 use crate::library;
 use crate::process;
 use crate::settings;
@@ -77,6 +77,8 @@ struct SymbolBinder {
     /// Whether a file, given by its address, provides MPI's Fortran bindings.
     fortran: HashMap<usize, bool>,
     full: bool,
+    /// References to restore when a session ends.
+    replaced: Vec<ReplacedReference>,
 }
 
 impl SymbolBinder {
@@ -168,6 +170,74 @@ fn is_mpi_library(object: &LoadedObject) -> bool {
 
 fn exports(object: &LoadedObject, name: &str) -> bool {
     elf::defines(object.base, &object.path, name)
+}
+
+/// A reference that was replaced in a running program.
+struct ReplacedReference {
+    base: usize,
+    path: String,
+    slot: ReferenceSlot,
+    original: usize,
+    stub: usize,
+}
+
+/// Binds the MPI calls of everything that is loaded in a running program; returns the number of references that lead to stubs.
+pub(crate) fn bind_running() -> usize {
+    let mut binder = lock();
+    let binder = binder.get_or_insert_default();
+    stub::enable(binder.stubs.len());
+    LOADED_COUNT.store(elf::loaded_count(), Ordering::Relaxed);
+    let objects = elf::objects();
+    if let Some(object) = objects.iter().find(|object| exports(object, "PMPI_Init")) {
+        library::set_path(Path::new(&object.path));
+    }
+    if library::is_loaded() {
+        objects.iter().for_each(|object| binder.bind_running(object));
+    }
+    binder.replaced.len()
+}
+
+/// The same, if anything was loaded since the last scan.
+pub(crate) fn bind_running_if_loaded() {
+    if LOADED_COUNT.load(Ordering::Relaxed) != elf::loaded_count() {
+        bind_running();
+    }
+}
+
+/// Restores all references of a running program. Addresses of stubs that it has copied meanwhile stay valid: stubs pass calls on.
+pub(crate) fn restore() {
+    if let Some(binder) = lock().as_mut() {
+        for ReplacedReference { base, path, slot, original, stub } in binder.replaced.drain(..) {
+            if let Some(_pin) = elf::pin(base, &path) {
+                slot.replace(stub, original);
+            }
+        }
+    }
+    stub::disable_all();
+}
+
+impl SymbolBinder {
+    /// Replaces the references of a file to MPI functions while the program runs. A pointer in a variable of the program is left alone: it
+    /// may hold something else by now.
+    fn bind_running(&mut self, object: &LoadedObject) {
+        if object.is_system() || object.is_probe() || is_mpi_library(object) {
+            return;
+        }
+        let Some(_pin) = elf::pin(object.base, &object.path) else { return };
+        for reference in object.references() {
+            let Some(symbol) = recorded_symbol(reference.name).filter(|_| reference.is_call()) else { continue };
+            let slot = object.slot(&reference);
+            let original = slot.address();
+            if stub::is_stub(original) {
+                continue;
+            }
+            let target = if object.contains(original) { object.target(&reference) } else { Some(original) };
+            let Some(stub) = target.and_then(|target| self.stub(reference.name, symbol, target)) else { continue };
+            if slot.replace(original, stub) {
+                self.replaced.push(ReplacedReference { base: object.base, path: object.path.clone(), slot, original, stub });
+            }
+        }
+    }
 }
 
 /// Interceptor of `dlsym`. Returns the address of a stub, or 0 to let the system answer as without the probe.

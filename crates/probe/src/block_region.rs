@@ -56,6 +56,13 @@ impl BlockRegion {
         Some(BlockRegion { memory, blocks, ready, current: 0, tail, calls: None, calls_path, written: 0, spare: std::ptr::null_mut() })
     }
 
+    /// A single block of anonymous memory, to stage calls that are not recorded.
+    pub(crate) fn scratch() -> Option<BlockRegion> {
+        let memory = map(BLOCK_BYTES, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)?;
+        let calls_path = std::path::PathBuf::new();
+        Some(BlockRegion { memory, blocks: 1, ready: 1, current: 0, tail: None, calls: None, calls_path, written: 0, spare: memory })
+    }
+
     /// A block.
     pub(crate) fn block(&self, index: usize) -> *mut u64 {
         // SAFETY: `index` is below the number of mapped blocks.

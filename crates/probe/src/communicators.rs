@@ -166,9 +166,18 @@ fn lock() -> RegistryGuard {
 /// Registers the predefined communicators: 0 is the world, 1 is `MPI_COMM_SELF`.
 pub(crate) fn register_predefined(library: &ProgramMpi) {
     let mut registry = lock();
-    registry.world_group = library.group(library.comm_world, false);
+    if registry.world_group.is_none() {
+        registry.world_group = library.group(library.comm_world, false);
+    }
     registry.define(library, library.comm_world, "MPI_COMM_WORLD", None, 0);
     registry.define(library, library.comm_self, "MPI_COMM_SELF", None, 0);
+}
+
+/// Forgets all handles: the program may have freed and created others while its calls were not observed.
+pub(crate) fn forget_handles() {
+    let mut registry = lock();
+    *registry = HandleRegistry { world_group: registry.world_group, ..HandleRegistry::default() };
+    FREED.fetch_add(1, Ordering::Release);
 }
 
 /// Starts without `MPI_COMM_WORLD`: the program uses sessions.

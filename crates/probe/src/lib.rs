@@ -4,6 +4,7 @@
 //! calls through [`stub`]s to [`call`], which records their times; [`lifecycle`] has the order of start-up and shut-down; [`observe`] reads their arguments, and [`recorder`] writes them. The
 //! program comes first: in case of doubt a call is passed through.
 
+mod attached;
 mod binding;
 mod block_region;
 mod call;

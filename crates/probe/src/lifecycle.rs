@@ -27,6 +27,10 @@
 //!
 //! A process in which MPI was initialised unseen skips steps 8 to 11 and registers its communicators and its world in [`begin`], without
 //! messages. With sessions, [`on_session_initialized`] takes the place of steps 8 to 11, also without messages.
+//!
+//! In a program that was attached to, nothing is recorded: there are no files and no messages. The tuning thread binds MPI calls
+//! ([`crate::attached`]), and the first of them gets to [`begin`], which asks MPI for its world: in a thread of the program, where it calls
+//! MPI itself.
 
 use std::sync::Mutex;
 
@@ -72,6 +76,13 @@ pub(crate) fn begin(role: FunctionRole) -> bool {
     if !starts && !library.initialized() {
         return false;
     }
+    if settings().is_attached {
+        if !starts {
+            register_world(library);
+        }
+        process::set_state(ProcessState::Recording);
+        return true;
+    }
     if !open_files(library) {
         process::set_state(ProcessState::Ended);
         stub::disable_all();
@@ -82,12 +93,17 @@ pub(crate) fn begin(role: FunctionRole) -> bool {
     if !starts {
         // MPI was initialised unseen; other processes may be at another point, so no messages can be exchanged.
         process::note("MPI was initialised before the probe could see it; earlier calls are not recorded");
-        REQUESTS.set_multithreaded();
-        REQUESTS.set_earlier_unseen();
-        communicators::register_predefined(library);
+        register_world(library);
         define_world(library, hosts::WorldSummary::local(library));
     }
     true
+}
+
+/// MPI was initialised unseen: communicators are asked for, and earlier requests stay unknown.
+fn register_world(library: &ProgramMpi) {
+    REQUESTS.set_multithreaded();
+    REQUESTS.set_earlier_unseen();
+    communicators::register_predefined(library);
 }
 
 /// Steps 3 to 5.
@@ -132,6 +148,9 @@ pub(crate) fn on_initialized(library: &ProgramMpi) {
         REQUESTS.set_multithreaded();
     }
     communicators::register_predefined(library);
+    if settings().is_attached {
+        return;
+    }
     let world = hosts::connect(library);
     if let Some(world) = &world {
         tuning::initialized(world.rank as u32, world.size as u32);
@@ -180,6 +199,9 @@ pub(crate) fn end(how: &str) {
     if process::state() != ProcessState::Recording {
         return;
     }
+    if settings().is_attached {
+        return process::set_state(if how == "aborted" { ProcessState::Recording } else { ProcessState::Ended });
+    }
     let _guard = CancellationGuard::new();
     host_description::define_end();
     thread_usage::define_all();
@@ -204,7 +226,7 @@ extern "C" fn at_exit() {
 }
 
 /// In a forked child: the parent goes on recording; the child must not touch shared memory.
-extern "C" fn in_child() {
+pub(crate) extern "C" fn in_child() {
     process::set_state(ProcessState::Ended);
     stub::disable_all();
     thread::forget();

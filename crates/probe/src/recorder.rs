@@ -65,7 +65,7 @@ pub(crate) struct CallRecorder {
     lost: u64,
     /// Set while the next block is prepared: the program may jump out of it.
     changing_block: bool,
-    /// Recording has stopped: calls are staged in a scratch block.
+    /// Recording has stopped, or the program was attached to: calls are staged in a scratch block.
     stopped: bool,
     /// Then: the last recorded block, in which lost calls are counted.
     last_kept: *mut u64,
@@ -75,7 +75,8 @@ impl CallRecorder {
     /// Opens the stream of a thread; `None` if no memory is available.
     pub(crate) fn open(thread: u16) -> Option<CallRecorder> {
         let profile = if settings().profile { Some(CallProfile::open(thread)?) } else { None };
-        let region = BlockRegion::open(thread, profile.is_some())?;
+        let is_attached = settings().is_attached;
+        let region = if is_attached { BlockRegion::scratch()? } else { BlockRegion::open(thread, profile.is_some())? };
         let words = region.block(0);
         let mut recorder = CallRecorder {
             words,
@@ -90,7 +91,7 @@ impl CallRecorder {
             profile,
             lost: 0,
             changing_block: false,
-            stopped: false,
+            stopped: is_attached,
             last_kept: words,
         };
         recorder.begin_block(0);

@@ -276,6 +276,11 @@ impl RequestRegistry {
         self.lock().shared.set_earlier_unseen();
     }
 
+    /// Forgets all requests: the program may have completed them while its calls were not observed.
+    pub(crate) fn forget_all(&self) {
+        *self.lock() = PendingRequests::new();
+    }
+
     #[inline(always)]
     fn lock(&self) -> RequestsGuard<'_> {
         let is_locked = self.is_multithreaded.load(Ordering::Relaxed);

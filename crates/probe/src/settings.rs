@@ -22,6 +22,24 @@ pub(crate) struct ProbeSettings {
     pub profile: bool,
     /// What is recorded of the times off the processor.
     pub off_cpu: OffCpuSetting,
+    /// Whether the program was attached to: its calls are observed, and nothing is recorded.
+    pub is_attached: bool,
+}
+
+impl ProbeSettings {
+    /// Settings of a program that was attached to.
+    fn for_attached() -> ProbeSettings {
+        ProbeSettings {
+            live_dir: PathBuf::new(),
+            token: String::new(),
+            scratch: PathBuf::new(),
+            link: String::new(),
+            memory: BLOCK_BYTES,
+            profile: false,
+            off_cpu: OffCpuSetting::Off,
+            is_attached: true,
+        }
+    }
 }
 
 /// What is recorded of the times off the processor.
@@ -62,13 +80,19 @@ pub(crate) fn read() -> bool {
         memory: text("SINTONIA_MEMORY").parse().unwrap_or(16 << 20).max(2 * BLOCK_BYTES),
         profile: text("SINTONIA_PROFILE") == "1",
         off_cpu: OffCpuSetting::parse(&text("SINTONIA_OFF_CPU")),
+        is_attached: false,
     };
     SETTINGS.set(settings).is_ok()
 }
 
-/// Whether this process is recorded.
-pub(crate) fn is_read() -> bool {
-    SETTINGS.get().is_some()
+/// Sets the settings of a program that is being attached to; `false` if it is recorded.
+pub(crate) fn set_attached() -> bool {
+    SETTINGS.get_or_init(ProbeSettings::for_attached).is_attached
+}
+
+/// Whether the program was attached to, and nothing is recorded.
+pub(crate) fn is_attached() -> bool {
+    SETTINGS.get().is_some_and(|settings| settings.is_attached)
 }
 
 /// Whether this program is tuned.

@@ -128,9 +128,14 @@ pub(crate) fn bind(index: usize, symbol: MpiSymbol, target: usize) -> Option<usi
     unsafe { *entry.function.get() = BoundFunction::from_symbol(symbol) };
     entry.stack.store((symbol.stack_words() > 0).into(), Ordering::Relaxed);
     entry.target.store(target, Ordering::Relaxed);
-    let mode = if symbol.function.role() == FunctionRole::Switch { StubMode::Pcontrol } else { StubMode::Record };
-    entry.mode.store(mode as u8, Ordering::Release);
+    entry.mode.store(recording_mode(symbol.function.role()) as u8, Ordering::Release);
     Some(&raw const sintonia_stubs as usize + 16 * index)
+}
+
+/// Whether an address is that of a stub.
+pub(crate) fn is_stub(address: usize) -> bool {
+    let first = &raw const sintonia_stubs as usize;
+    (first..first + 16 * MOST_ENTRIES).contains(&address)
 }
 
 /// Passes all calls through from now on: in a forked child, and when the probe itself fails.
@@ -138,6 +143,17 @@ pub(crate) fn disable_all() {
     for entry in &ENTRIES {
         entry.mode.store(StubMode::Pass as u8, Ordering::Relaxed);
     }
+}
+
+/// Records the calls of the first `count` entries again.
+pub(crate) fn enable(count: usize) {
+    for entry in ENTRIES.iter().take(count) {
+        entry.mode.store(recording_mode(entry.function().role) as u8, Ordering::Relaxed);
+    }
+}
+
+fn recording_mode(role: FunctionRole) -> StubMode {
+    if role == FunctionRole::Switch { StubMode::Pcontrol } else { StubMode::Record }
 }
 
 unsafe extern "C" {

@@ -17,6 +17,7 @@ use crate::off_cpu::OffCpuMonitor;
 use crate::process::{self, ProcessState};
 use crate::recorder::CallRecorder;
 use crate::requests::{REQUESTS, TrackedRequest};
+use crate::settings;
 use crate::stub;
 use crate::thread_usage;
 
@@ -185,7 +186,9 @@ fn try_attach() -> Option<&'static mut ThreadState> {
     // SAFETY: only queries the thread id.
     let system_id = unsafe { libc::syscall(libc::SYS_gettid) };
     process::define(&DefinitionRecord::Thread(ThreadDefinition { number: state.number, system_id }));
-    thread_usage::attach(state.number, system_id as libc::pid_t);
+    if !settings::is_attached() {
+        thread_usage::attach(state.number, system_id as libc::pid_t);
+    }
     set_pointer(thread);
     release_at_exit(thread);
     state.off_cpu.attach();

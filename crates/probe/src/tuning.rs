@@ -22,6 +22,7 @@ use sintonia_hook::{RingMemory, ThrottledHook};
 use sintonia_link::probe_protocol::{CommandEnvelope, CommandOutcome, ProbeCommand, ProbeMessage};
 use sintonia_link::session::{self, SessionError, SessionReceiver, SessionSender, SessionSide, SharedSecret};
 
+use crate::attached;
 use crate::clock;
 
 /// Chunks of a ring: about four thousand unread events per thread.
@@ -145,6 +146,7 @@ fn end_session() {
     set_stage(TuningStage::Gone);
     *lock_sender() = None;
     watch::clear();
+    attached::restore();
     let _ = sintonia_hook::unhook_all();
     SESSION_ACTIVE.store(false, Ordering::Release);
 }
@@ -182,6 +184,7 @@ fn serve_commands(mut receiver: SessionReceiver<collector_socket::CollectorStrea
                 ProbeCommand::Clock => drop(send_message(&ProbeMessage::Clock { clock: clock_pair() })),
                 _ => {}
             }
+            attached::bind_new_objects();
             COMMAND_COUNT.fetch_add(1, Ordering::Relaxed);
             let outcome = executor.execute(number, command);
             COMMAND_COUNT.fetch_add(1, Ordering::Relaxed);

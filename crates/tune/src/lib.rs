@@ -14,6 +14,7 @@ pub mod collector;
 pub mod decision;
 pub mod host_agent;
 pub mod host_daemon;
+pub mod iteration;
 pub mod log_writer;
 mod mpi_time;
 pub mod process_roles;

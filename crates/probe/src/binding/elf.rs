@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString, OsStr, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use libc::{Elf64_Phdr, Elf64_Rela, Elf64_Sym};
 
@@ -29,6 +30,8 @@ enum RelocationKind {
 pub(super) struct LoadedObject {
     /// Load address.
     pub base: usize,
+    /// End of its last segment.
+    end: usize,
     /// Its path; for the first one that of the program itself.
     pub path: String,
     tables: Option<DynamicTables>,
@@ -88,7 +91,9 @@ impl LoadedObject {
         let read_only = find(PT_GNU_RELRO).map(|h| (base + h.p_vaddr as usize, base + (h.p_vaddr + h.p_memsz) as usize));
         // SAFETY: the dynamic section of a loaded file is mapped at this address.
         let tables = find(PT_DYNAMIC).and_then(|h| unsafe { DynamicTables::read(base, (base + h.p_vaddr as usize) as *const [i64; 2]) });
-        LoadedObject { base, path, tables, read_only }
+        let segments = headers.iter().filter(|h| h.p_type == libc::PT_LOAD);
+        let end = segments.map(|h| base + (h.p_vaddr + h.p_memsz) as usize).max().unwrap_or(base);
+        LoadedObject { base, end, path, tables, read_only }
     }
 
     /// Whether it belongs to the system rather than to the program.
@@ -144,18 +149,84 @@ impl LoadedObject {
 
     /// Replaces the address of a reference.
     pub(super) fn write(&self, reference: &SymbolReference, address: usize) {
-        let protected = self.read_only.is_some_and(|(from, to)| (from..to).contains(&reference.address));
-        if protected && !protect(reference.address, libc::PROT_READ | libc::PROT_WRITE) {
-            return;
+        self.slot(reference).write(|slot| slot.store(address, Ordering::Release));
+    }
+
+    /// The place where the address of a reference is stored.
+    pub(super) fn slot(&self, reference: &SymbolReference) -> ReferenceSlot {
+        let is_protected = self.read_only.is_some_and(|(from, to)| (from..to).contains(&reference.address));
+        ReferenceSlot { address: reference.address, is_protected }
+    }
+
+    /// Whether an address lies inside the file: a slot that the linker has not bound yet leads back to it.
+    pub(super) fn contains(&self, address: usize) -> bool {
+        (self.base..self.end).contains(&address)
+    }
+}
+
+impl SymbolReference<'_> {
+    /// Whether calls go through it: not a plain address in a variable.
+    pub(super) fn is_call(&self) -> bool {
+        self.relocation != RelocationKind::Absolute
+    }
+}
+
+/// The place where the linker stored an address.
+#[derive(Clone, Copy)]
+pub(super) struct ReferenceSlot {
+    address: usize,
+    /// Whether the linker made its page read-only.
+    is_protected: bool,
+}
+
+impl ReferenceSlot {
+    /// The address that is stored there.
+    pub(super) fn address(&self) -> usize {
+        // SAFETY: a slot of a loaded file, aligned as the linker requires.
+        unsafe { AtomicUsize::from_ptr(self.address as *mut usize) }.load(Ordering::Acquire)
+    }
+
+    /// Replaces an address, unless another one is stored there by now.
+    pub(super) fn replace(&self, old: usize, new: usize) -> bool {
+        self.write(|slot| slot.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire).is_ok()).unwrap_or(false)
+    }
+
+    /// Changes the stored address; `None` if its page cannot be made writable.
+    fn write<R>(&self, change: impl FnOnce(&AtomicUsize) -> R) -> Option<R> {
+        if !self.address.is_multiple_of(align_of::<AtomicUsize>())
+            || self.is_protected && !protect(self.address, libc::PROT_READ | libc::PROT_WRITE)
+        {
+            return None;
         }
         // SAFETY: the location holds an address and is writable; other threads see the old or the new one.
-        unsafe {
-            std::sync::atomic::AtomicUsize::from_ptr(reference.address as *mut usize).store(address, std::sync::atomic::Ordering::Release)
-        };
-        if protected {
-            protect(reference.address, libc::PROT_READ);
+        let changed = change(unsafe { AtomicUsize::from_ptr(self.address as *mut usize) });
+        if self.is_protected {
+            protect(self.address, libc::PROT_READ);
+        }
+        Some(changed)
+    }
+}
+
+/// Keeps a loaded file from being unloaded.
+pub(super) struct ObjectPin(*mut c_void);
+
+impl Drop for ObjectPin {
+    fn drop(&mut self) {
+        if !self.0.is_null() {
+            // SAFETY: a handle of our own.
+            unsafe { libc::dlclose(self.0) };
         }
     }
+}
+
+/// Keeps the file that was loaded at an address from this path; `None` if it has been unloaded. The program itself stays loaded anyway.
+pub(super) fn pin(base: usize, path: &str) -> Option<ObjectPin> {
+    if program_path() == path {
+        return Some(ObjectPin(std::ptr::null_mut()));
+    }
+    let pin = ObjectPin(open(path)?);
+    // SAFETY: a handle points to the linker's description of the file, which begins with its load address.
+    (unsafe { *pin.0.cast::<usize>() } == base).then_some(pin)
 }
 
 impl DynamicTables {

@@ -1,5 +1,5 @@
-//! Attaching to a running program: the injected thread that loaded the probe becomes the tuning thread. Nothing is recorded, and MPI calls
-//! are not intercepted.
+//! Attaching to a running program: the injected thread that loaded the probe becomes the tuning thread. Nothing is recorded; MPI calls are
+//! observed ([`crate::attached`]).
 
 use std::ffi::{CStr, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
@@ -11,22 +11,18 @@ use sintonia_link::probe_protocol::ProbeMessage;
 use sintonia_link::session::{SessionReceiver, SharedSecret};
 
 use super::{
-    SESSION_ACTIVE, TuningStage, after_fork_in_child, before_finalize, block_signals, clock_pair, collector_socket, connect, end_session,
+    SESSION_ACTIVE, TuningStage, before_finalize, block_signals, clock_pair, collector_socket, connect, end_session,
     send_message, serve_commands, set_stage,
 };
+use crate::attached;
+use crate::lifecycle;
 use crate::process::{self, ProcessState};
-use crate::settings;
 
 /// States reported to the injector.
 const STATE_CONNECTED: u32 = 3;
 const STATE_REFUSED: u32 = 4;
 /// Maximum length of an error message to the injector, without the terminating zero.
 const MAX_MESSAGE_BYTES: usize = 511;
-
-/// Whether MPI calls are intercepted.
-pub(super) fn intercepts_mpi() -> bool {
-    settings::is_read()
-}
 
 /// Connects to the collector, reports the result to the injector, and executes commands until the session ends.
 ///
@@ -74,7 +70,7 @@ fn prepare() {
             // SAFETY: as above.
             unsafe {
                 libc::atexit(at_exit);
-                libc::pthread_atfork(None, None, Some(after_fork));
+                libc::pthread_atfork(None, None, Some(lifecycle::in_child));
             }
         }
     });
@@ -82,10 +78,6 @@ fn prepare() {
 
 extern "C" fn at_exit() {
     let _ = catch_unwind(before_finalize);
-}
-
-extern "C" fn after_fork() {
-    after_fork_in_child();
 }
 
 fn connect_collector(
@@ -103,6 +95,7 @@ fn connect_collector(
         end_session();
         format!("the probe cannot reach the command from inside the process: {problem}")
     })?;
+    attached::bind();
     send_message(&ProbeMessage::Rank { rank, size, clock: clock_pair() });
     Ok(receiver)
 }

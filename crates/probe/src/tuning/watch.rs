@@ -6,19 +6,17 @@ use sintonia_hook::record_event;
 use sintonia_link::ring::{HookPoint, MPI_FUNCTION, UNKNOWN};
 use sintonia_mpi::{FUNCTIONS, FunctionId, FunctionRole};
 
+use crate::attached;
 use crate::call_frame::CallFrame;
 use crate::clock;
 use crate::recorder::{CallRecorder, StagedCall};
 use crate::stub::BoundFunction;
-use crate::tuning::attach;
 
 static WATCHED: [AtomicBool; FUNCTIONS.len()] = [const { AtomicBool::new(false) }; FUNCTIONS.len()];
 
 /// Starts or stops recording events of a function; fails if its calls are not intercepted.
 pub(crate) fn set_watched(operation: u16, watched: bool) -> Result<(), String> {
-    if !attach::intercepts_mpi() {
-        return Err("MPI calls are intercepted only in a program started by `sintonia tune`, not in one it is attached to".into());
-    }
+    attached::check_bound()?;
     let operation = FunctionId::from_index(operation).ok_or("no such MPI function")?;
     match operation.role() {
         FunctionRole::Local => Err(format!("{} is a local query; its calls are not intercepted", operation.name())),
@@ -62,7 +60,7 @@ fn record_point(function: &BoundFunction, frame: &CallFrame, recorder: &CallReco
     // Rings always use the time stamp counter.
     // SAFETY: every x86-64 processor has it.
     let ticks = if clock::uses_tsc() { now } else { unsafe { core::arch::x86_64::_rdtsc() } };
-    let words = [bytes, known(peer), known(tag), communicator, 0, frame.watch_enter];
+    let words = [bytes, known(peer), known(tag), communicator, frame.return_address() as u64, frame.watch_enter];
     record_event(MPI_FUNCTION | u32::from(function.id.0), point, ticks, std::ptr::from_ref(frame) as u64, words);
     ticks
 }
