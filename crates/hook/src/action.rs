@@ -33,7 +33,7 @@ pub unsafe fn execute(action: &ProbeAction) -> Result<u64, String> {
                 let function: extern "C" fn(u64, u64, u64, u64, u64, u64, f64, f64, f64, f64) -> u64 = std::mem::transmute(*address);
                 Ok(function(*a, *b, *c, *d, *e, *f, *s, *t, *u, *v))
             }
-            ProbeAction::Load { .. } | ProbeAction::Environment { .. } | ProbeAction::Control { .. } => {
+            ProbeAction::Load { .. } | ProbeAction::Environment { .. } | ProbeAction::Control { .. } | ProbeAction::Piece { .. } => {
                 ACTION_HANDLER.get().ok_or("the process has no handler for this action")?(action)
             }
         }

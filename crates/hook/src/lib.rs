@@ -36,3 +36,4 @@ pub use ring::{RingMemory, claimed_rings, detach_ring, record_event};
 pub use signals::guard::signal_wrapper;
 pub use sums::{enter_mpi, leave_mpi};
 pub use throttle::{ThrottledHook, throttle_hooks};
+pub use variable_access::read as read_variable;

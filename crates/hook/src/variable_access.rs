@@ -25,8 +25,8 @@ pub(crate) unsafe extern "C" fn compute(_cursor: *mut c_void, location: *const V
     read(unsafe { &*location }).unwrap_or_else(AccessError::marker)
 }
 
-/// Reads a value.
-fn read(location: &ValueLocation) -> Result<u64, AccessError> {
+/// Reads a value without ever faulting.
+pub fn read(location: &ValueLocation) -> Result<u64, AccessError> {
     preserving_errno(|| {
         let address = location.address(thread_pointer(), load_word)?;
         let mut bytes = [0; 16];

@@ -5,13 +5,15 @@
 //!   first, which gives all the same answer.
 //! - Tuning: events are passed through shared memory ([`ring`]); commands ([`probe_protocol`]) are sent in an authenticated session that
 //!   only holders of the run's shared secret can join ([`session`], [`mac`], [`random`]). Commands name values by the way to them
-//!   ([`value_location`]).
+//!   ([`value_location`]), and say how the work of a master is cut ([`chunking`], [`pieces`]).
 
 #![forbid(unsafe_code)]
 
 mod addresses;
 pub mod call_sums;
+pub mod chunking;
 pub mod mac;
+pub mod pieces;
 pub mod probe_protocol;
 pub mod random;
 mod rendezvous;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::pieces::{PieceParameter, PieceSettings};
 use crate::value_location::ValueLocation;
 
 /// A function in the process.
@@ -118,6 +119,15 @@ pub enum ProbeAction {
         /// The new value.
         bits: f64,
     },
+    /// Sets a parameter of how pieces of work are sized; returns its old value as the bits of a double.
+    Piece {
+        /// How pieces are found and sized.
+        settings: PieceSettings,
+        /// The parameter.
+        parameter: PieceParameter,
+        /// The new value.
+        value: f64,
+    },
 }
 
 /// Entry or exit of a function.
@@ -175,6 +185,8 @@ pub enum ProbeCommand {
         /// How often.
         repeat: ActionRepeat,
     },
+    /// Schedules an action after the next round of a master: when all its pieces are answered.
+    ScheduleBetweenRounds(ProbeAction),
     /// Before `MPI_Init`: all processes agree on proposed changes before every N-th collective call.
     EnableAgreement(u32),
     /// Proposes an action: it runs before the same call in each process, once it has been proposed to all.

@@ -14,7 +14,7 @@ use crate::observe::{self, CallObserver};
 use crate::process::{self, ProcessState};
 use crate::stub::{self, StubEntry};
 use crate::thread::{self, CurrentCall, ThreadState};
-use crate::tuning::{agreement, watch};
+use crate::tuning::{agreement, pieces, watch};
 
 /// Runs before the real function.
 pub(crate) unsafe extern "C" fn enter(frame: *mut CallFrame) {
@@ -50,6 +50,7 @@ fn try_enter(frame: &mut CallFrame) {
     compiler_fence(Ordering::SeqCst);
     thread.current_call = Some(CurrentCall { frame: frame.address(), enter: now });
     watch::enter(function, frame, &thread.recorder, now);
+    pieces::enter(function, frame, &thread.recorder);
 }
 
 /// Runs after the real function.
@@ -79,6 +80,7 @@ fn try_leave(frame: &mut CallFrame, thread: &mut ThreadState, now: u64) {
     thread.off_cpu.leave(frame.enter, now);
     observe::leave(&mut CallObserver { function, thread, library, frame });
     watch::leave(function, frame, &thread.recorder, now);
+    pieces::leave(function, frame, &thread.recorder);
     thread.commit(now);
     if function.role == FunctionRole::Finalize {
         lifecycle::end("finalized");

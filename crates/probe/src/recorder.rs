@@ -218,6 +218,33 @@ impl CallRecorder {
         StagedCall { bytes, peer, tag, object: (object != NO_OBJECT).then_some(object) }
     }
 
+    /// Whether the staged call has succeeded and, if it was a test or probe, found something.
+    pub(crate) fn has_succeeded(&self) -> bool {
+        (self.get(self.used + 2) >> 16) as u16 & (part::ERROR | part::FLAG_FALSE) == 0
+    }
+
+    /// Source and bytes of the staged call, if it is a send-receive with a source.
+    pub(crate) fn staged_source(&self) -> Option<(i32, u64)> {
+        let parts = (self.get(self.used + 2) >> 16) as u16;
+        if parts & (part::SOURCE | part::RECEIVED) != part::SOURCE | part::RECEIVED {
+            return None;
+        }
+        let source = raw::unpair(self.staged(parts, part::SOURCE)).0 as i32;
+        (source >= 0).then(|| (source, raw::bytes_or_zero(self.staged(parts, part::RECEIVED))))
+    }
+
+    /// Source and bytes of the receives that the staged call has completed.
+    pub(crate) fn completed_receives(&self) -> impl Iterator<Item = (i32, u64)> {
+        let listed = self.listed_count();
+        let receive = move |request: usize| {
+            let at = self.used + self.pending - 3 * (listed - request);
+            let (_, is_receive) = raw::RequestRef::from_word(self.get(at));
+            let source = raw::unpair(self.get(at + 1)).0 as i32;
+            (is_receive && source >= 0).then(|| (source, raw::bytes_or_zero(self.get(at + 2))))
+        };
+        (0..listed).filter_map(receive)
+    }
+
     /// The function of the staged call.
     pub(crate) fn staged_function(&self) -> FunctionId {
         FunctionId(self.get(self.used + 2) as u16)

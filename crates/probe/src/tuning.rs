@@ -11,6 +11,7 @@ mod commands;
 mod control;
 mod environment;
 mod launcher;
+pub(crate) mod pieces;
 mod process_copy;
 pub(crate) mod watch;
 
@@ -95,6 +96,7 @@ pub(crate) fn start() {
 /// After `MPI_Init`: reports the rank, and waits until the initial hooks are in place.
 pub(crate) fn initialized(rank: u32, size: u32) {
     agreement::start(rank, size);
+    pieces::initialized(rank, size);
     if send_message(&ProbeMessage::Rank { rank, size, clock: clock_pair() }) {
         wait_for(TuningStage::Ready);
     }
@@ -147,6 +149,7 @@ fn end_session() {
     *lock_sender() = None;
     watch::clear();
     attached::restore();
+    pieces::clear();
     let _ = sintonia_hook::unhook_all();
     SESSION_ACTIVE.store(false, Ordering::Release);
 }

@@ -1,12 +1,16 @@
 //! Resolves names of the source to hooks and addresses in a process.
 
+use sintonia_link::pieces::{COMPUTATION, NumberLocation, PIECE, PieceParameter, PieceSettings, PieceTotal};
 use sintonia_link::probe_protocol::{HookKind, HookRead, HookSide, HookTarget, ProbeAction, ProbeCommand, ReadSource, ValueWidth};
 use sintonia_link::ring::HookEvent;
 use sintonia_link::value_location::AccessError;
+use sintonia_mpi::FunctionId;
 use sintonia_symbols::{ArgumentLocation, FunctionParameter, ProgramImage, ResolvedVariable, ValueType};
 
 use crate::call_duration::CallDuration;
-use crate::tuning_points::{CallArgument, DeclaredType, EventJoin, MeasurePoint, TuningTarget};
+use crate::tuning_points::{
+    COMPUTATIONS, CallArgument, DeclaredType, EventJoin, MeasurePoint, PIECES, PieceTarget, TaskTotal, TuningTarget,
+};
 use crate::tunlet::PointEvent;
 
 /// Why a requirement of a tunlet cannot be bound.
@@ -246,10 +250,31 @@ impl HookListener {
     }
 }
 
+/// The number of events that need no hook: the index of an MPI function, or what the probe makes of calls.
+pub(crate) fn event_number(function: &str) -> Option<u16> {
+    match function {
+        PIECES => Some(PIECE),
+        COMPUTATIONS => Some(COMPUTATION),
+        _ => FunctionId::from_name(function).map(|operation| operation.0),
+    }
+}
+
+/// The word with a value of a piece or a computation.
+fn piece_word(function: &str, side: HookSide, value: &str) -> Option<usize> {
+    let names: &[&str] = match (function, side) {
+        (PIECES, HookSide::Entry) => &["tasks", "worker", "first", "round", "bytes", "total"],
+        (PIECES, HookSide::Exit) => &["tasks", "worker", "over", "round", "bytes"],
+        (COMPUTATIONS, HookSide::Exit) => &["bytes", "peer"],
+        _ => &[],
+    };
+    names.iter().position(|name| *name == value)
+}
+
 /// A listener for an MPI function, which is measured without a hook, and the values that it cannot have.
 pub(crate) fn mpi_listener(tunlet: usize, place: usize, point: &MeasurePoint) -> (HookListener, Vec<BindError>) {
     let whole = |word| ValueDecoder { source: ValueSource::Word(word), kind: ValueType::Integer { signed: true, bytes: 8 } };
     let decoder = |value: &str| match value {
+        value if piece_word(&point.function, point.side, value).is_some() => piece_word(&point.function, point.side, value).map(whole),
         _ if point.side == HookSide::Entry => None,
         "seconds" => Some(ValueDecoder::for_timing(CallTimeKind::Seconds)),
         "bytes" => Some(whole(0)),
@@ -313,13 +338,15 @@ impl FunctionHook {
     /// What the user must know about the calls that the hook sees.
     pub(crate) fn notes(&self) -> Vec<String> {
         let name = &self.name;
-        let inlined = self.inlined_at().map(|sites| {
-            format!("`{name}` was inlined at {sites}; calls there are not seen, only those of the copy that is left")
-        });
-        let mut merged: Vec<String> = self.functions.iter().flat_map(|function| &function.merged_with).map(|other| format!("`{other}`")).collect();
+        let inlined = self
+            .inlined_at()
+            .map(|sites| format!("`{name}` was inlined at {sites}; calls there are not seen, only those of the copy that is left"));
+        let mut merged: Vec<String> =
+            self.functions.iter().flat_map(|function| &function.merged_with).map(|other| format!("`{other}`")).collect();
         merged.dedup();
-        let together = (!merged.is_empty())
-            .then(|| format!("`{name}` has the same code as {}, merged by the compiler: their calls are seen as its own", merged.join(", ")));
+        let together = (!merged.is_empty()).then(|| {
+            format!("`{name}` has the same code as {}, merged by the compiler: their calls are seen as its own", merged.join(", "))
+        });
         inlined.into_iter().chain(together).collect()
     }
 
@@ -433,6 +460,8 @@ pub(crate) enum ResolvedTarget {
     Control(String),
     /// An environment variable.
     Environment(String),
+    /// A parameter of the sizes of pieces.
+    Piece(PieceSettings, PieceParameter),
 }
 
 impl ResolvedTarget {
@@ -442,7 +471,11 @@ impl ResolvedTarget {
             TuningTarget::Library(path) => Some(ResolvedTarget::Library(path.clone())),
             TuningTarget::Control(name) => Some(ResolvedTarget::Control(name.clone())),
             TuningTarget::Environment(name) => Some(ResolvedTarget::Environment(name.clone())),
-            TuningTarget::Variable(_) | TuningTarget::Typed { .. } | TuningTarget::Call { .. } | TuningTarget::Replace { .. } => None,
+            TuningTarget::Variable(_)
+            | TuningTarget::Typed { .. }
+            | TuningTarget::Call { .. }
+            | TuningTarget::Replace { .. }
+            | TuningTarget::Piece(_) => None,
         }
     }
 
@@ -466,6 +499,7 @@ impl ResolvedTarget {
                 let (function, by) = (unique_function(program, function)?, unique_function(program, by)?);
                 Ok(ResolvedTarget::Replace { function: function_range(&function), by: by.address })
             }
+            TuningTarget::Piece(target) => Ok(ResolvedTarget::Piece(piece_settings(program, target)?, target.parameter)),
             TuningTarget::Library(_) | TuningTarget::Control(_) | TuningTarget::Environment(_) => {
                 Ok(ResolvedTarget::without_symbols(target).expect("these need no symbols"))
             }
@@ -538,6 +572,9 @@ impl ResolvedTarget {
             ResolvedTarget::Library(path) => (value != 0.0).then(|| ProbeAction::Load { path: path.clone() }),
             ResolvedTarget::Control(name) => Some(ProbeAction::Control { name: name.clone(), bits: value }),
             ResolvedTarget::Environment(name) => Some(ProbeAction::Environment { name: name.clone(), value: value.to_string() }),
+            ResolvedTarget::Piece(settings, parameter) => {
+                Some(ProbeAction::Piece { settings: settings.clone(), parameter: *parameter, value })
+            }
         }
     }
 
@@ -545,11 +582,40 @@ impl ResolvedTarget {
     pub(crate) fn previous_value(&self, given: u64) -> Option<f64> {
         match self {
             ResolvedTarget::Variable(variable) => Some(decode_value(&variable.value_type, given)),
-            ResolvedTarget::Control(_) => Some(f64::from_bits(given)),
+            ResolvedTarget::Control(_) | ResolvedTarget::Piece(..) => Some(f64::from_bits(given)),
             ResolvedTarget::Call { .. } | ResolvedTarget::Replace { .. } | ResolvedTarget::Library(_) | ResolvedTarget::Environment(_) => {
                 None
             }
         }
+    }
+}
+
+/// How pieces are found and sized.
+fn piece_settings(program: &ProgramImage, target: &PieceTarget) -> Result<PieceSettings, BindError> {
+    let total = match &target.total {
+        None => PieceTotal::Observed,
+        Some(TaskTotal::Number(total)) => PieceTotal::Number(*total),
+        Some(TaskTotal::Variable(name)) => PieceTotal::Variable(number_location(program, name)?),
+    };
+    Ok(PieceSettings {
+        variable: Some(number_location(program, &target.variable)?),
+        total,
+        tag: target.tag,
+        moment: target.moment,
+        is_master: target.is_master,
+        least: target.least,
+    })
+}
+
+/// A variable that holds an integer or a floating-point number.
+fn number_location(program: &ProgramImage, name: &str) -> Result<NumberLocation, BindError> {
+    let ResolvedTarget::Variable(variable) = ResolvedTarget::resolve_variable(program, name)? else {
+        return Err(BindError::Ambiguous(name.to_owned()));
+    };
+    match variable.value_type {
+        ValueType::Integer { .. } | ValueType::BitField { .. } => Ok(NumberLocation { location: variable.location, is_float: false }),
+        ValueType::Float { bytes: 4 | 8 } => Ok(NumberLocation { location: variable.location, is_float: true }),
+        kind => Err(BindError::NotSettable { variable: name.to_owned(), kind }),
     }
 }
 

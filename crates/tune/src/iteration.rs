@@ -152,9 +152,8 @@ impl IterationDetector {
     /// Chooses the anchor; returns the iteration if it is another one than before.
     fn decide(&mut self, now: f64) -> Option<Iteration> {
         let began = self.began?;
-        let is_candidate = |site: &SiteHistory| {
-            site.count >= MIN_ROUNDS && !site.is_left(now) && site.first_time - began <= 0.5 * (now - began)
-        };
+        let is_candidate =
+            |site: &SiteHistory| site.count >= MIN_ROUNDS && !site.is_left(now) && site.first_time - began <= 0.5 * (now - began);
         let is_anchor = |index: &usize| is_candidate(&self.sites[*index]) && self.coverage(*index) >= MIN_COVERAGE;
         let candidates: Vec<usize> = (0..self.sites.len()).filter(is_anchor).collect();
         let most = candidates.iter().map(|index| self.sites[*index].count).max()?;

@@ -1,6 +1,7 @@
 //! Measure points and tuning points of a tunlet, by names of the program's source.
 
 use serde::{Deserialize, Serialize};
+use sintonia_link::pieces::{PieceMoment, PieceParameter};
 use sintonia_link::probe_protocol::{ActionRepeat, HookSide};
 
 /// The processes that a point applies to.
@@ -148,7 +149,43 @@ pub enum TuningTarget {
     Control(String),
     /// An environment variable that the program or its libraries read later.
     Environment(String),
+    /// A parameter of how the probe sizes a master's pieces of work.
+    Piece(PieceTarget),
 }
+
+/// The sizes of a master's pieces of work, and one of the parameters that determine them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PieceTarget {
+    /// The variable with the number of tasks of the next piece.
+    pub variable: String,
+    /// The number of tasks of a round.
+    pub total: Option<TaskTotal>,
+    /// Tag of the messages with work.
+    pub tag: Option<i32>,
+    /// When the variable is written.
+    pub moment: PieceMoment,
+    /// Whether the process is known to be the master.
+    pub is_master: bool,
+    /// Fewest tasks of a piece.
+    pub least: u64,
+    /// The parameter.
+    pub parameter: PieceParameter,
+}
+
+/// The number of tasks that a master hands out in a round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TaskTotal {
+    /// Always the same.
+    Number(u64),
+    /// The value of a variable.
+    Variable(String),
+}
+
+/// In place of a function's name: pieces of work. Values at entry (a piece is sent): `tasks`, `worker`, `first`, `round`, `bytes`, `total`;
+/// at exit (it is answered): `tasks`, `worker`, `over`, `round`, `bytes`, `seconds`.
+pub const PIECES: &str = "pieces of work";
+/// In place of a function's name: a worker's time between receiving and sending. Values, at exit: `bytes`, `peer`, `seconds`.
+pub const COMPUTATIONS: &str = "computations of workers";
 
 /// A type that a tunlet declares for a variable, by its C name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -215,6 +252,7 @@ impl std::fmt::Display for TuningTarget {
             TuningTarget::Call { function, .. } => write!(out, "{function}()"),
             TuningTarget::Replace { function, by } => write!(out, "{function} -> {by}"),
             TuningTarget::Library(path) => write!(out, "load {path}"),
+            TuningTarget::Piece(target) => write!(out, "{} ({})", target.variable, target.parameter),
         }
     }
 }
@@ -230,6 +268,8 @@ pub enum TuningMoment {
     BeforeMpi,
     /// Before the same collective call in all processes, for values that must be the same in all of them.
     Together,
+    /// When a master has received the last answer of a round.
+    BetweenRounds,
 }
 
 /// What a tunlet requires of a program.

@@ -4,8 +4,8 @@ use std::ffi::CStr;
 
 use sintonia_link::probe_protocol::ProbeAction;
 
-use super::control;
 use super::environment::{set_environment, to_c_string};
+use super::{control, pieces};
 use crate::binding;
 
 /// Executes an action; returns its result, or why it failed.
@@ -14,6 +14,7 @@ pub(super) fn execute(action: &ProbeAction) -> Result<u64, String> {
         ProbeAction::Load { path } => load_library(path),
         ProbeAction::Environment { name, value } => set_environment(name, value),
         ProbeAction::Control { name, bits } => control::set(name, *bits).map(f64::to_bits),
+        ProbeAction::Piece { settings, parameter, value } => Ok(pieces::set(settings, *parameter, *value)),
         ProbeAction::Set { .. } | ProbeAction::Call { .. } => Err("not an action of this handler".into()),
     }
 }

@@ -11,8 +11,8 @@ use sintonia_link::probe_protocol::ProbeMessage;
 use sintonia_link::session::{SessionReceiver, SharedSecret};
 
 use super::{
-    SESSION_ACTIVE, TuningStage, before_finalize, block_signals, clock_pair, collector_socket, connect, end_session,
-    send_message, serve_commands, set_stage,
+    SESSION_ACTIVE, TuningStage, before_finalize, block_signals, clock_pair, collector_socket, connect, end_session, send_message,
+    serve_commands, set_stage,
 };
 use crate::attached;
 use crate::lifecycle;

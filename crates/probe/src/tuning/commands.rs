@@ -1,9 +1,10 @@
 //! Executes commands of the collector.
 
 use sintonia_hook::{PatchError, ScheduledActions};
-use sintonia_link::probe_protocol::{ActionRepeat, CommandOutcome, HookKind, HookSide, ProbeCommand};
+use sintonia_link::pieces::{COMPUTATION, PIECE};
+use sintonia_link::probe_protocol::{ActionRepeat, CommandOutcome, HookKind, HookSide, ProbeAction, ProbeCommand};
 
-use super::{agreement, watch};
+use super::{agreement, pieces, watch};
 
 /// Actions scheduled by a command.
 struct ScheduledAction {
@@ -26,7 +27,7 @@ pub(super) struct CommandExecutor {
 impl CommandExecutor {
     /// Whether there may be results to report.
     pub(super) fn has_unreported(&self) -> bool {
-        self.scheduled.iter().any(|scheduled| !scheduled.is_reported) || agreement::has_unreported()
+        self.scheduled.iter().any(|scheduled| !scheduled.is_reported) || agreement::has_unreported() || pieces::has_unreported()
     }
 
     /// Results since the last call, by command number.
@@ -39,7 +40,8 @@ impl CommandExecutor {
             }
         }
         self.scheduled.retain(|scheduled| !scheduled.is_reported || scheduled.repeat == ActionRepeat::Always);
-        results.extend(agreement::take_results().into_iter().map(|(number, result)| (number, vec![result])));
+        let others = agreement::take_results().into_iter().chain(pieces::take_results());
+        results.extend(others.map(|(number, result)| (number, vec![result])));
         results
     }
 
@@ -74,6 +76,14 @@ impl CommandExecutor {
                 self.scheduled.push(ScheduledAction { number, hook, side, repeat, pending, is_reported: false });
                 CommandOutcome::Scheduled
             }
+            ProbeCommand::ScheduleBetweenRounds(action) => {
+                // Anything else might call MPI, and wait for the end of this call.
+                if !matches!(action, ProbeAction::Set { .. }) {
+                    return CommandOutcome::Refused("only variables can be set between rounds".into());
+                }
+                pieces::schedule(number, action);
+                CommandOutcome::Scheduled
+            }
             ProbeCommand::EnableAgreement(every) => {
                 agreement::enable(every);
                 CommandOutcome::Done(0)
@@ -87,6 +97,9 @@ impl CommandExecutor {
     }
 
     fn cancel(&mut self, number: u64) -> CommandOutcome {
+        if pieces::cancel(number) {
+            return CommandOutcome::Done(0);
+        }
         let Some(index) = self.scheduled.iter().position(|scheduled| scheduled.number == number) else {
             return CommandOutcome::Refused("it was already done, or never scheduled".into());
         };
@@ -113,5 +126,11 @@ fn done(result: Result<(), PatchError>) -> CommandOutcome {
 }
 
 fn watched(operation: u16, watched: bool) -> CommandOutcome {
+    if matches!(operation, PIECE | COMPUTATION) {
+        return crate::attached::check_bound().map_or_else(CommandOutcome::Refused, |()| {
+            pieces::set_watched(watched);
+            CommandOutcome::Done(0)
+        });
+    }
     watch::set_watched(operation, watched).map_or_else(CommandOutcome::Refused, |()| CommandOutcome::Done(0))
 }

@@ -13,7 +13,7 @@ use sintonia_symbols::{ModuleCache, ProgramImage};
 
 use super::later_libraries::LaterLibraries;
 use super::open_calls::OpenCalls;
-use crate::bind::{BindError, CallTimeKind, FunctionHook, HookListener, ResolvedTarget, mpi_listener};
+use crate::bind::{BindError, CallTimeKind, FunctionHook, HookListener, ResolvedTarget, event_number, mpi_listener};
 use crate::call_duration::CallDuration;
 use crate::collector::ProcessConnection;
 use crate::mpi_time::takes_time;
@@ -37,8 +37,8 @@ pub(super) enum PendingCommand {
     Continue,
     /// Hook of the function at this index.
     Hook(usize),
-    /// Watch an MPI function.
-    Watch(FunctionId),
+    /// Watch an MPI function, or what the probe makes of calls.
+    Watch(u16),
     /// Cancel the change that this command scheduled.
     Cancel(u64),
     /// Anything whose answer is ignored.
@@ -369,13 +369,13 @@ impl InstrumentedProcess {
         if !self.needs_lookup((tunlet, index), &point.actor, true, reports) {
             return;
         }
-        let unbound = match FunctionId::from_name(&point.function) {
-            Some(operation) => {
+        let unbound = match event_number(&point.function) {
+            Some(number) => {
                 let (listener, problems) = mpi_listener(tunlet, index, point);
-                let is_new = !self.watched.contains_key(&operation.0);
-                self.watched.entry(operation.0).or_default().push(listener);
+                let is_new = !self.watched.contains_key(&number);
+                self.watched.entry(number).or_default().push(listener);
                 if is_new {
-                    self.send(ProbeCommand::Watch(operation.0), PendingCommand::Watch(operation), reports);
+                    self.send(ProbeCommand::Watch(number), PendingCommand::Watch(number), reports);
                 }
                 problems
             }
@@ -413,7 +413,7 @@ impl InstrumentedProcess {
         for operation in operations.filter(|operation| takes_time(operation.role())) {
             if let Entry::Vacant(entry) = self.watched.entry(operation.0) {
                 entry.insert(Vec::new());
-                self.send(ProbeCommand::Watch(operation.0), PendingCommand::Watch(operation), reports);
+                self.send(ProbeCommand::Watch(operation.0), PendingCommand::Watch(operation.0), reports);
             }
         }
     }
@@ -514,7 +514,9 @@ impl InstrumentedProcess {
                 self.pending_hooks = self.pending_hooks.saturating_sub(1);
                 if let CommandOutcome::Refused(why) = outcome {
                     // A reason common to all of them is reported once.
-                    let what = if why.contains(operation.name()) { why } else { format!("MPI functions cannot be measured: {why}") };
+                    let name = FunctionId::from_index(operation).map_or("", |operation| operation.name());
+                    let what =
+                        if !name.is_empty() && why.contains(name) { why } else { format!("MPI functions cannot be measured: {why}") };
                     reports.push(self.problem(what));
                 }
             }
@@ -592,7 +594,7 @@ impl InstrumentedProcess {
         if event.hook & MPI_FUNCTION != 0 {
             let listeners = self.watched.get(&((event.hook & !MPI_FUNCTION) as u16));
             let seconds = self.process.seconds_between(event.words[5], event.ticks);
-            if side == HookSide::Exit {
+            if side == HookSide::Exit && event.hook & !MPI_FUNCTION < FUNCTIONS.len() as u32 {
                 self.open_calls.add_mpi_time(ring, seconds);
             }
             listeners.into_iter().flatten().filter(|listener| listener.side == side).for_each(|listener| {
@@ -672,7 +674,7 @@ impl InstrumentedProcess {
                     .into_iter()
                     .for_each(|command| self.send(ProbeCommand::Cancel(command), PendingCommand::Cancel(command), reports));
                 for command in commands {
-                    if matches!(command, ProbeCommand::Schedule { .. }) {
+                    if matches!(command, ProbeCommand::Schedule { .. } | ProbeCommand::ScheduleBetweenRounds(_)) {
                         self.scheduled.entry(key).or_default().push(self.last_command + 1);
                     }
                     self.send(command, PendingCommand::Change { number: change.number, key, target: target.clone() }, reports);
@@ -718,6 +720,7 @@ impl InstrumentedProcess {
         let commands = match &point.moment {
             TuningMoment::AtOnce | TuningMoment::BeforeMpi => vec![ProbeCommand::Execute(action)],
             TuningMoment::Together => vec![ProbeCommand::Propose { change: change.number, action }],
+            TuningMoment::BetweenRounds => vec![ProbeCommand::ScheduleBetweenRounds(action)],
             TuningMoment::At(function, side) => {
                 let hooks = self.hooks.iter().find(|installed| installed.hook.name == *function).map(|installed| &installed.hook_ids[..]);
                 let hooks = hooks.filter(|hooks| !hooks.is_empty()).ok_or_else(|| format!("`{function}` has no hook there"))?;

@@ -3,7 +3,7 @@
 //! Flynn and others 1992 and 1996; AF Banicescu and Liu 2000; AWF Banicescu and others 2003; mFSC Banicescu, Ciorba and Srivastava 2013;
 //! DAF is the rule of the paper on MATE.
 
-use super::chunking::{ChunkScheduler, ChunkingParameters};
+use sintonia_link::chunking::{ChunkScheduler, ChunkingParameters};
 
 /// A rule of self-scheduling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -172,8 +172,8 @@ fn fixed_chunk_size(statistics: &TaskStatistics) -> Option<f64> {
 fn chunks_of_halves(statistics: &TaskStatistics) -> f64 {
     let halves = ChunkingParameters::with_factors([0.5; 3]);
     let workers = statistics.workers.len().max(1);
-    let mut scheduler = ChunkScheduler::new(&halves, statistics.tasks, workers, statistics.min_chunk);
-    (0..).map_while(|turn| scheduler.next_chunk(turn % workers)).count().max(1) as f64
+    let mut scheduler = ChunkScheduler::new(statistics.tasks, workers, statistics.min_chunk);
+    (0..).map_while(|turn| scheduler.next_chunk(&halves, turn % workers)).count().max(1) as f64
 }
 
 fn trapezoid(tasks: f64, workers: f64) -> ChunkingParameters {
@@ -233,8 +233,8 @@ mod tests {
     fn chunks(rule: SchedulingRule, statistics: &TaskStatistics) -> Vec<u64> {
         let parameters = rule.chunking(statistics);
         let workers = statistics.workers.len();
-        let mut scheduler = ChunkScheduler::new(&parameters, statistics.tasks, workers, statistics.min_chunk);
-        (0..).map_while(|turn| scheduler.next_chunk(turn % workers)).map(|(_, tasks)| tasks).collect()
+        let mut scheduler = ChunkScheduler::new(statistics.tasks, workers, statistics.min_chunk);
+        (0..).map_while(|turn| scheduler.next_chunk(&parameters, turn % workers)).map(|(_, tasks)| tasks).collect()
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use super::chunking::{ChunkScheduler, ChunkingParameters};
+use sintonia_link::chunking::{ChunkScheduler, ChunkingParameters};
 
 /// Costs of the tasks, from first to last.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,13 +103,13 @@ impl Ord for ChunkRequest {
 /// Simulates an iteration; `None` if it takes more than `most` chunks.
 pub fn simulate(parameters: &ChunkingParameters, scenario: &SchedulingScenario, most: u64) -> Option<SimulatedIteration> {
     let SchedulingScenario { costs, slowness, latency, service, min_chunk: least } = scenario;
-    let mut scheduler = ChunkScheduler::new(parameters, costs.tasks, slowness.len(), *least);
+    let mut scheduler = ChunkScheduler::new(costs.tasks, slowness.len(), *least);
     let mut requests: BinaryHeap<Reverse<ChunkRequest>> =
         (0..slowness.len()).map(|worker| Reverse(ChunkRequest { time: 0.0, worker })).collect();
     let mut outcome = SimulatedIteration { seconds: 0.0, chunks: 0 };
     let mut master_idle_at = 0.0f64;
     while let Some(Reverse(ChunkRequest { time, worker })) = requests.pop() {
-        let Some((first, tasks)) = scheduler.next_chunk(worker) else { break };
+        let Some((first, tasks)) = scheduler.next_chunk(parameters, worker) else { break };
         outcome.chunks += 1;
         if outcome.chunks > most {
             return None;

@@ -1,4 +1,6 @@
 //! The parameters of a master's chunking, and the resulting chunks: few enough to be variables of a program, and sufficient for every rule.
+//!
+//! The analyzer simulates them, and the probe cuts a program's work by them: both need the same arithmetic.
 
 use std::collections::VecDeque;
 
@@ -36,14 +38,15 @@ impl ChunkingParameters {
     }
 }
 
-/// Divides tasks into chunks as a master does.
+/// Divides tasks into chunks as a master does. The parameters may change between two chunks.
 #[derive(Debug, Clone)]
-pub struct ChunkScheduler<'parameters> {
-    parameters: &'parameters ChunkingParameters,
+pub struct ChunkScheduler {
     total: u64,
     workers: u64,
     /// Fewest tasks in a chunk of a batch.
     min_chunk: u64,
+    /// The next batch is cut when fewer chunks than these are left.
+    cut_ahead: u64,
     /// Chunks that are cut but not handed out, and their tasks in total.
     queue: VecDeque<u64>,
     queued: u64,
@@ -53,15 +56,16 @@ pub struct ChunkScheduler<'parameters> {
     chunks: u64,
 }
 
-impl<'parameters> ChunkScheduler<'parameters> {
-    /// For `total` tasks and this many workers; no chunk of a batch but the last has fewer than `min_chunk` tasks.
-    pub fn new(parameters: &'parameters ChunkingParameters, total: u64, workers: usize, least: u64) -> Self {
+impl ChunkScheduler {
+    /// For `total` tasks and this many workers; no chunk of a batch but the last has fewer than `min_chunk` tasks. A batch is cut when few
+    /// chunks of the last are left, as the program of the paper on MATE does.
+    pub fn new(total: u64, workers: usize, least: u64) -> ChunkScheduler {
         let workers = workers.max(1) as u64;
         ChunkScheduler {
-            parameters,
             total,
             workers,
             min_chunk: least.max(1),
+            cut_ahead: workers.div_ceil(2),
             queue: VecDeque::new(),
             queued: 0,
             next: 0,
@@ -70,32 +74,68 @@ impl<'parameters> ChunkScheduler<'parameters> {
         }
     }
 
+    /// A batch is cut when the last one is handed out, as the published rules say.
+    pub fn with_batches_in_turn(self) -> ChunkScheduler {
+        ChunkScheduler { cut_ahead: 1, ..self }
+    }
+
     /// The next chunk for an idle worker, as first task and number of tasks; `None` if all are handed out.
-    pub fn next_chunk(&mut self, worker: usize) -> Option<(u64, u64)> {
-        // The next batch is cut when few chunks of the last are left.
-        while self.unscheduled() > 0 && (self.queue.len() as u64) < self.workers.div_ceil(2) {
-            self.cut_batch();
-        }
-        let most = self.total - self.next;
-        let chunk = self.queue.pop_front().filter(|_| most > 0)?;
-        let tasks = ((chunk as f64 * self.parameters.weight(worker)).round() as u64).clamp(1, most);
+    pub fn next_chunk(&mut self, parameters: &ChunkingParameters, worker: usize) -> Option<(u64, u64)> {
+        let tasks = self.peek(parameters, worker)?;
         let first = self.next;
-        self.queued -= chunk;
-        self.next += tasks;
+        self.take(tasks);
         Some((first, tasks))
+    }
+
+    /// The size of the next chunk if this worker gets it; `None` if all tasks are handed out.
+    pub fn peek(&mut self, parameters: &ChunkingParameters, worker: usize) -> Option<u64> {
+        let most = self.total.saturating_sub(self.next);
+        while self.unscheduled() > 0 && (self.queue.len() as u64) < self.cut_ahead {
+            self.cut_batch(parameters);
+        }
+        let chunk = self.queue.front().copied().filter(|_| most > 0)?;
+        Some(((chunk as f64 * parameters.weight(worker)).round() as u64).clamp(1, most))
+    }
+
+    /// Hands the next chunk out, with this many tasks.
+    pub fn take(&mut self, tasks: u64) {
+        self.queued -= self.queue.pop_front().unwrap_or(0);
+        self.next += tasks;
+    }
+
+    /// Number of tasks handed out.
+    pub fn handed_out(&self) -> u64 {
+        self.next
+    }
+
+    /// Number of tasks.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Corrects the number of tasks.
+    pub fn set_total(&mut self, total: u64) {
+        if total != self.total {
+            self.total = total;
+            // What was cut for another number is cut again.
+            self.chunks -= self.queue.len() as u64;
+            self.batches = if self.next == 0 { 0 } else { self.batches };
+            self.queue.clear();
+            self.queued = 0;
+        }
     }
 
     fn unscheduled(&self) -> u64 {
         self.total.saturating_sub(self.next + self.queued)
     }
 
-    fn cut_batch(&mut self) {
-        let count = match self.parameters {
+    fn cut_batch(&mut self, parameters: &ChunkingParameters) {
+        let count = match parameters {
             ChunkingParameters { chunk, .. } if *chunk > 0.0 => 1,
             ChunkingParameters { chunks: 0, .. } => self.workers,
             ChunkingParameters { chunks, .. } => *chunks,
         };
-        let tasks = self.batch_size(count);
+        let tasks = self.batch_size(parameters, count);
         let chunk = tasks.div_ceil(count);
         let mut cut = 0;
         while cut < tasks {
@@ -107,8 +147,8 @@ impl<'parameters> ChunkScheduler<'parameters> {
         self.batches += 1;
     }
 
-    fn batch_size(&self, chunks: u64) -> u64 {
-        let ChunkingParameters { factors, margin, chunk, decrement: less, .. } = self.parameters;
+    fn batch_size(&self, parameters: &ChunkingParameters, chunks: u64) -> u64 {
+        let ChunkingParameters { factors, margin, chunk, decrement: less, .. } = parameters;
         let unscheduled = self.unscheduled();
         let remaining = unscheduled as f64;
         if *chunk > 0.0 {
@@ -116,7 +156,9 @@ impl<'parameters> ChunkScheduler<'parameters> {
         }
         let shared = remaining + margin - (margin * (margin + 2.0 * remaining)).sqrt();
         let least = chunks.saturating_mul(self.min_chunk);
-        let tasks = ((shared * factors[self.batches.min(2) as usize].clamp(0.0, 1.0)).ceil() as u64).max(least);
+        // A share such as 1/5 is not exact: 5 of them may be a little more than the whole.
+        let share = shared * factors[self.batches.min(2) as usize].clamp(0.0, 1.0) * (1.0 - 1e-12);
+        let tasks = (share.ceil() as u64).max(least);
         if unscheduled.saturating_sub(tasks) < least { unscheduled } else { tasks }
     }
 }
@@ -126,8 +168,8 @@ mod tests {
     use super::*;
 
     fn chunks(parameters: &ChunkingParameters, total: u64, workers: usize, least: u64) -> Vec<u64> {
-        let mut scheduler = ChunkScheduler::new(parameters, total, workers, least);
-        (0..).map_while(|turn| scheduler.next_chunk(turn % workers)).map(|(_, tasks)| tasks).collect()
+        let mut scheduler = ChunkScheduler::new(total, workers, least);
+        (0..).map_while(|turn| scheduler.next_chunk(parameters, turn % workers)).map(|(_, tasks)| tasks).collect()
     }
 
     #[test]
@@ -156,6 +198,20 @@ mod tests {
         assert_eq!(chunks(&ChunkingParameters { margin: 50.0, ..ChunkingParameters::with_factors([1.0; 3]) }, 100, 1, 1)[0], 39);
         let weighted = ChunkingParameters { weights: vec![1.5, 0.5], ..ChunkingParameters::with_factors([0.5; 3]) };
         assert_eq!(chunks(&weighted, 1000, 2, 1)[..2], [375, 125]);
+    }
+
+    #[test]
+    fn batches_in_turn_follow_what_was_handed_out() {
+        let guided = ChunkingParameters { chunks: 1, ..ChunkingParameters::with_factors([0.25; 3]) };
+        let mut scheduler = ChunkScheduler::new(100, 4, 1).with_batches_in_turn();
+        assert_eq!((scheduler.peek(&guided, 0), scheduler.peek(&guided, 3)), (Some(25), Some(25)));
+        // The program took fewer.
+        scheduler.take(20);
+        assert_eq!((scheduler.peek(&guided, 0), scheduler.handed_out()), (Some(20), 20));
+        scheduler.set_total(60);
+        assert_eq!(scheduler.peek(&guided, 0), Some(10));
+        scheduler.take(40);
+        assert_eq!(scheduler.peek(&guided, 0), None);
     }
 
     #[test]
