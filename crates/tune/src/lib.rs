@@ -12,6 +12,7 @@ mod bind;
 mod call_duration;
 pub mod collector;
 pub mod decision;
+pub mod guard;
 pub mod host_agent;
 pub mod host_daemon;
 pub mod iteration;
