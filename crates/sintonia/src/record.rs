@@ -25,6 +25,8 @@ use sintonia_recording::seal::{SealOptions, SealReport, seal};
 
 use crate::{Error, help, text};
 
+pub(crate) use launcher::launcher_arguments;
+
 /// Arguments of `sintonia record`.
 #[derive(clap::Args)]
 #[command(after_help = help::example!("sintonia report hello.sin"))]
@@ -56,7 +58,7 @@ pub(crate) struct RecordArgs {
     pub json: bool,
     /// Command to record: mpirun, mpiexec, srun, flux run, a script that calls one, or the program itself
     #[arg(last = true, required = true, value_name = "COMMAND")]
-    command: Vec<OsString>,
+    pub command: Vec<OsString>,
 }
 
 /// Runs `sintonia record`.
@@ -155,7 +157,7 @@ fn start_roll_call(token: &str) -> String {
 fn spawn_command(executable: &Path, command: &[OsString], environment: &[(&'static str, OsString)]) -> Result<Child, Error> {
     let names: Vec<&str> = environment.iter().map(|(name, _)| *name).collect();
     Command::new(executable)
-        .args(launcher::launcher_arguments(executable, &command[1..], &names))
+        .args(launcher_arguments(executable, &command[1..], &names))
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .spawn()
         .map_err(|error| Error::Other(format!("cannot start {}: {error}", executable.display())))

@@ -1,7 +1,9 @@
 //! `sintonia tune`: runs an MPI program, records it, and tunes it while it runs.
 
 mod attach;
+mod find;
 pub(crate) mod live_display;
+mod use_settings;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -39,16 +41,26 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "N", default_value_t = 16)]
     fan_out: usize,
     #[command(flatten)]
+    find: find::FindArgs,
+    #[command(flatten)]
+    tuned: use_settings::UseArgs,
+    #[command(flatten)]
     record: record::RecordArgs,
 }
 
-/// Adapts the command line: with --attach, no command is required.
+/// Adapts the command line: with --attach or --print-env, no command is required.
 pub(crate) fn relax_command(command: clap::Command) -> clap::Command {
-    command.mut_arg("command", |command| command.required(false).required_unless_present("attach"))
+    command.mut_arg("command", |command| command.required(false).required_unless_present_any(["attach", "print_env"]))
 }
 
 /// Runs `sintonia tune`.
 pub(crate) fn run(args: TuneArgs) -> Result<ExitCode, Error> {
+    if let Some(file) = &args.tuned.file {
+        return use_settings::run(&args.tuned, file, &args.record.command);
+    }
+    if args.find.find {
+        return find::run(&args.find, &args.record);
+    }
     let tunlets = args.tunlet.iter().map(|text| open_tunlet(text)).collect::<Result<Vec<_>, Error>>()?;
     if let Some(process) = args.attach {
         let output = args.record.output.as_deref();

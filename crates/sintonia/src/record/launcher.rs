@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// The arguments of the command, preceded by those its launcher needs to export these variables.
-pub(super) fn launcher_arguments(executable: &Path, given: &[OsString], variables: &[&str]) -> Vec<OsString> {
+pub(crate) fn launcher_arguments(executable: &Path, given: &[OsString], variables: &[&str]) -> Vec<OsString> {
     let mut args = Vec::new();
     if is_open_mpi(executable) {
         args.extend(variables.iter().flat_map(|name| ["-x".into(), OsString::from(name)]));

@@ -1,0 +1,49 @@
+//! The main loop of a program: the loop over time steps, iterations or tasks in which it spends its time.
+
+use serde::Serialize;
+use sintonia_program::graph::{PhaseTime, ProgramGraph};
+use sintonia_recording::{Error, Recording};
+
+/// A loop with a smaller share of the run is not its main loop.
+const MIN_SHARE: f64 = 0.5;
+/// With fewer iterations, the loop says no more than the run.
+const MIN_ITERATIONS: u64 = 3;
+
+/// The main loop in one run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MainLoop {
+    /// Where it is in the source, or which calls it makes.
+    pub name: String,
+    /// Iterations of a rank, the most.
+    pub iterations: u64,
+    /// Seconds of a rank in it, the most.
+    pub seconds: f64,
+    /// Its share of the time of all ranks.
+    pub share: f64,
+}
+
+impl MainLoop {
+    /// Finds the main loop in a recording; `None` in a profile, and if no loop has most of the time.
+    pub fn find(recording: &Recording) -> Result<Option<MainLoop>, Error> {
+        if recording.header.profile {
+            return Ok(None);
+        }
+        Ok(MainLoop::in_graph(&ProgramGraph::from_recording(recording, || {})?))
+    }
+
+    fn in_graph(graph: &ProgramGraph) -> Option<MainLoop> {
+        let phases = &graph.phases;
+        let run = phases.children(None).map(|phase| phases.elapsed_ns(phase)).fold(0, u64::saturating_add).max(1);
+        let loops = phases.children(None).filter(|phase| phases.list[*phase].repeats);
+        let phase = loops.max_by_key(|phase| phases.elapsed_ns(*phase))?;
+        let share = phases.elapsed_ns(phase) as f64 / run as f64;
+        let nodes = &phases.list[phase].nodes;
+        let is_outermost = |number: &usize| graph.loops[*number].parent.is_none() && nodes.contains(&graph.loops[*number].header);
+        let outermost: Vec<usize> = (0..graph.loops.len()).filter(is_outermost).collect();
+        let trips = graph.roles.iter().flat_map(|role| &role.trip_counts).filter(|(number, _)| outermost.contains(number));
+        let iterations = trips.map(|(_, counts)| counts.max).max().unwrap_or(0);
+        let longest = phases.ranks.iter().map(|(_, times): &(u32, Vec<PhaseTime>)| times[phase].elapsed_ns).max().unwrap_or(0);
+        let found = MainLoop { name: phases.list[phase].name.clone(), iterations, seconds: longest as f64 / 1e9, share };
+        (share >= MIN_SHARE && iterations >= MIN_ITERATIONS).then_some(found)
+    }
+}

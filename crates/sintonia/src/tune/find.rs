@@ -1,0 +1,275 @@
+//! `sintonia tune --find`: finds settings under which a program runs faster, by runs in turn.
+
+mod display;
+mod process_sampler;
+mod trial;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use sintonia_autotune::{
+    ConfirmedGain, Environment, MainLoop, RunFacts, RunIdentity, SearchLimits, SearchResult, SystemFacts, TunedSettings, TuningCandidate,
+    TuningMemory, find_candidates, search,
+};
+use sintonia_recording::Recording;
+use sintonia_recording::program_name::{executables, program_name};
+
+use crate::record::RecordArgs;
+use crate::text::{format_plural, format_seconds};
+use crate::{Error, output};
+use display::{print_facts, print_result};
+use trial::{OutputCheck, TrialMeasure, TrialProgram};
+
+/// A gain below this is not claimed.
+const FLOOR: f64 = 0.01;
+/// The default budget: this many times the first run,
+const DEFAULT_RUNS: f64 = 50.0;
+/// but not less than this, in seconds.
+const MIN_BUDGET_S: f64 = 60.0;
+/// Recordings with more calls are read too slowly to find the main loop in every run.
+const MAX_LOOP_CALLS: u64 = 1_000_000;
+
+/// Options of `sintonia tune --find`.
+#[derive(clap::Args)]
+#[group(skip)]
+pub(crate) struct FindArgs {
+    /// Run the command repeatedly, and find settings of the MPI library, the launcher, OpenMP and the allocator under which it is faster
+    #[arg(long, conflicts_with_all = ["attach", "watch", "fan_out", "tunlet", "profile"])]
+    pub find: bool,
+    /// With --find: time for all runs, such as 10m, or a number of runs, such as 80runs [default: 50 times the first run, at least a minute]
+    #[arg(long, value_name = "TIME", requires = "find", value_parser = parse_budget)]
+    budget: Option<SearchBudget>,
+    /// With --find: a run counts only if this shell command, which gets its standard output, succeeds [default: the output is compared with
+    /// that of the unchanged program, times left out]
+    #[arg(long, value_name = "COMMAND", requires = "find")]
+    verify: Option<String>,
+    /// With --find: a run counts only if its standard output matches this regular expression, instead of being compared
+    #[arg(long, value_name = "REGEX", requires = "find", conflicts_with = "verify")]
+    expect: Option<String>,
+    /// With --find: write the settings here [default: the program's name with .tuned.toml], and next to it a file for shells
+    #[arg(long, value_name = "FILE", requires = "find")]
+    save: Option<PathBuf>,
+    /// With --find: do not use or store what is known from earlier searches
+    #[arg(long, requires = "find")]
+    fresh: bool,
+    /// With --find: environment variable and values to try besides, such as BLOCK=16,32,64; may be repeated
+    #[arg(long = "try", value_name = "NAME=VALUES", requires = "find", value_parser = parse_trial)]
+    tries: Vec<(String, Vec<String>)>,
+    /// With --find: list what would be tried, and why, after the first run
+    #[arg(long, requires = "find")]
+    dry_run: bool,
+}
+
+/// How much may be spent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum SearchBudget {
+    Seconds(f64),
+    Runs(f64),
+}
+
+/// Runs `sintonia tune --find`.
+pub(crate) fn run(args: &FindArgs, record: &RecordArgs) -> Result<ExitCode, Error> {
+    let check = OutputCheck::new(args.verify.as_deref(), args.expect.as_deref())?;
+    let words: Vec<String> = record.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let file = args.save.clone().unwrap_or_else(|| PathBuf::from(format!("{}.tuned.toml", program_name(&record.command))));
+    output::check_writable(&file)?;
+    // In the current directory: other hosts are more likely to see it than a temporary one.
+    let folder =
+        tempfile::Builder::new().prefix(".sintonia-find-").tempdir_in(".").map_err(|source| Error::Write { path: ".".into(), source })?;
+    let mut program = TrialProgram::new(&record.command, folder.path(), check)?;
+    let first = program.run_first(record.output.as_deref())?;
+    if first.exit_code != 0 {
+        eprintln!("sintonia: the command failed without any change, so no settings are tried");
+        return Ok(ExitCode::from(first.exit_code as u8));
+    }
+    let recording = Recording::open(&first.recording)?;
+    let facts = RunFacts::from_recording(&recording)?;
+    if facts.work_s <= 0.0 {
+        return Err(Error::Other("no time between MPI_Init and MPI_Finalize was recorded, so there is nothing to compare".into()));
+    }
+    let main_loop = if facts.calls <= MAX_LOOP_CALLS { MainLoop::find(&recording)? } else { None };
+    let system = system_facts(first.system, &words);
+    let identity = identity(&recording, record);
+    drop(recording);
+    let memory = (!args.fresh).then(|| TuningMemory::of_user(|name| std::env::var(name).ok())).flatten();
+    let known = memory.as_ref().and_then(|memory| memory.recall(&identity));
+    let candidates = all_candidates(args, &facts, &system, known.as_ref());
+    let limits = limits(args.budget, first.elapsed_s);
+    if !record.json {
+        print_facts(&facts, main_loop.as_ref(), &candidates, known.as_ref(), limits);
+    }
+    if args.dry_run {
+        return print_dry_run(&candidates, record.json);
+    }
+    program.measure = main_loop.as_ref().map_or(TrialMeasure::Run, |found| TrialMeasure::MainLoop(found.name.clone()));
+    program.is_quiet = record.json;
+    let result = search(&candidates, limits, &mut program)?;
+    let settings = tuned_settings(&result, &identity, record, program.measure.name());
+    let outcome = FindOutcome { facts: &facts, main_loop: main_loop.as_ref(), result: &result, settings: &settings, file: &file };
+    if result.is_claimed {
+        write_settings(&file, &settings)?;
+    }
+    if let Some(Err(error)) = memory.map(|memory| memory.store(&identity, &settings)) {
+        eprintln!("sintonia: the result could not be stored for later searches: {error}");
+    }
+    print_result(&outcome, record.json);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a search came to.
+struct FindOutcome<'a> {
+    facts: &'a RunFacts,
+    main_loop: Option<&'a MainLoop>,
+    result: &'a SearchResult,
+    settings: &'a TunedSettings,
+    file: &'a Path,
+}
+
+/// The candidates that follow from the run, those of the user, and what was found before.
+fn all_candidates(args: &FindArgs, facts: &RunFacts, system: &SystemFacts, known: Option<&TunedSettings>) -> Vec<TuningCandidate> {
+    let candidate = |name: String, group: &str, settings: Environment, reason: &str| TuningCandidate {
+        name,
+        group: group.to_owned(),
+        settings,
+        reason: reason.to_owned(),
+        relevance: 1.0,
+    };
+    let known = known.filter(|known| !known.environment.is_empty());
+    let known =
+        known.map(|known| candidate("what was found before".into(), "known", known.environment.clone(), "it paid in an earlier search"));
+    let tries = args.tries.iter().flat_map(|(name, values)| {
+        values.iter().map(move |value| {
+            candidate(format!("{name}={value}"), name, Environment::new([(name.as_str(), value.as_str())]), "given with --try")
+        })
+    });
+    known.into_iter().chain(tries).chain(find_candidates(facts, system)).collect()
+}
+
+fn limits(budget: Option<SearchBudget>, run_s: f64) -> SearchLimits {
+    let budget_s = match budget {
+        Some(SearchBudget::Seconds(seconds)) => seconds,
+        Some(SearchBudget::Runs(runs)) => runs * run_s,
+        None => (DEFAULT_RUNS * run_s).max(MIN_BUDGET_S),
+    };
+    SearchLimits { budget_s, run_s, floor: FLOOR }
+}
+
+/// What is known about the host and the command besides the recording.
+fn system_facts(sampled: SystemFacts, words: &[String]) -> SystemFacts {
+    let enabled = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").ok();
+    let chosen = |text: String| Some(text.split_once('[')?.1.split_once(']')?.0.to_owned());
+    let is_srun = |word: &String| Path::new(word).file_name().is_some_and(|name| name == "srun");
+    let environment: BTreeMap<String, String> =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
+    SystemFacts { huge_pages: enabled.and_then(chosen), is_started_by_srun: words.iter().any(is_srun), environment, ..sampled }
+}
+
+/// What the result is valid for.
+fn identity(recording: &Recording, record: &RecordArgs) -> RunIdentity {
+    let header = &recording.header;
+    let describe = |host: &sintonia_recording::host::HostDescription| {
+        let model = host.cpu_model.as_deref().unwrap_or("unknown processor");
+        format!("{model}, processors {}, {} bytes", host.processors, host.memory_bytes.unwrap_or(0))
+    };
+    let mut machine: Vec<String> = header.host_descriptions.iter().map(describe).collect();
+    machine.dedup();
+    let hosts = format_plural(header.hosts.len() as u64, "host");
+    RunIdentity {
+        builds: executables(&record.command).filter_map(|path| RunIdentity::hash_file(&path)).collect(),
+        command: header.command.clone(),
+        machine: format!("{hosts}: {}", machine.join("; ")),
+        library: header.mpi.library.clone(),
+    }
+}
+
+fn tuned_settings(result: &SearchResult, identity: &RunIdentity, record: &RecordArgs, measure: &str) -> TunedSettings {
+    let median = |of: usize| {
+        let mut times: Vec<f64> = result.pairs.iter().map(|pair| pair[of]).collect();
+        times.sort_by(f64::total_cmp);
+        times.get(times.len() / 2).copied().unwrap_or(0.0)
+    };
+    let gain = result.gain.filter(|_| result.is_claimed);
+    TunedSettings {
+        program: program_name(&record.command),
+        command: record.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        library: identity.library.clone(),
+        machine: identity.machine.clone(),
+        found_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        environment: if result.is_claimed { result.settings.clone() } else { Environment::default() },
+        gain: gain.map(|speedup| ConfirmedGain { speedup, reference_s: median(0), tuned_s: median(1), measure: measure.to_owned() }),
+    }
+}
+
+/// Writes the file, and one for shells next to it.
+fn write_settings(file: &Path, settings: &TunedSettings) -> Result<(), Error> {
+    output::write_file(file, |out| out.write_all(settings.to_toml().as_bytes()))?;
+    output::write_file(&shell_file(file), |out| out.write_all(settings.to_shell().as_bytes()))
+}
+
+/// `app.tuned.sh` for `app.tuned.toml`.
+fn shell_file(file: &Path) -> PathBuf {
+    file.with_extension("sh")
+}
+
+fn print_dry_run(candidates: &[TuningCandidate], json: bool) -> Result<ExitCode, Error> {
+    if json {
+        eprintln!("{}", serde_json::json!({ "candidates": candidates }));
+    } else {
+        candidates.iter().for_each(|one| eprintln!("  {:<42} {}\n      {}", one.name, one.reason, one.settings.to_line()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Parses `10m`, `90s`, `2h`, `600` or `80runs`.
+fn parse_budget(text: &str) -> Result<SearchBudget, String> {
+    let wrong = || format!("'{text}' is not a budget; expected a time such as 10m, 90s or 2h, or a number of runs such as 80runs");
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()));
+    let number = number.parse::<f64>().ok().filter(|number| *number > 0.0).ok_or_else(wrong)?;
+    match unit.trim() {
+        "" | "s" => Ok(SearchBudget::Seconds(number)),
+        "m" | "min" => Ok(SearchBudget::Seconds(60.0 * number)),
+        "h" => Ok(SearchBudget::Seconds(3600.0 * number)),
+        "run" | "runs" => Ok(SearchBudget::Runs(number)),
+        _ => Err(wrong()),
+    }
+}
+
+fn parse_trial(text: &str) -> Result<(String, Vec<String>), String> {
+    let wrong = || format!("'{text}' is not a variable with values; expected NAME=VALUE,VALUE, such as BLOCK=16,32");
+    let (name, values) = text.split_once('=').filter(|(name, values)| !name.is_empty() && !values.is_empty()).ok_or_else(wrong)?;
+    Ok((name.to_owned(), values.split(',').map(str::to_owned).collect()))
+}
+
+/// A time with its unit, from minutes on without fractions.
+fn format_budget(seconds: f64) -> String {
+    match Duration::from_secs_f64(seconds.max(0.0)).as_secs() {
+        whole if whole >= 600 => format!("{} min", (seconds / 60.0).round()),
+        _ => format_seconds(seconds),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budgets_are_times_or_runs() {
+        assert_eq!(parse_budget("10m"), Ok(SearchBudget::Seconds(600.0)));
+        assert_eq!(parse_budget("90"), Ok(SearchBudget::Seconds(90.0)));
+        assert_eq!(parse_budget("1.5h"), Ok(SearchBudget::Seconds(5400.0)));
+        assert_eq!(parse_budget("80runs"), Ok(SearchBudget::Runs(80.0)));
+        for wrong in ["", "m", "0", "-3", "10x", "ten"] {
+            assert!(parse_budget(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn variables_to_try_have_values() {
+        assert_eq!(parse_trial("B=1,2"), Ok(("B".into(), vec!["1".into(), "2".into()])));
+        for wrong in ["B", "=1", "B="] {
+            assert!(parse_trial(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What a search tells: what it found out about the program, its trials, and the result.
+
+use sintonia_autotune::{CandidateResult, CandidateState, MainLoop, RunFacts, SearchEvent, SearchLimits, TunedSettings, TuningCandidate};
+
+use super::{FindOutcome, format_budget, shell_file};
+use crate::text::{format_percent, format_plural, format_seconds};
+
+/// What the first run showed.
+pub(super) fn print_facts(
+    facts: &RunFacts,
+    main_loop: Option<&MainLoop>,
+    candidates: &[TuningCandidate],
+    known: Option<&TunedSettings>,
+    limits: SearchLimits,
+) {
+    let ranks = format_plural(u64::from(facts.ranks), "rank");
+    eprintln!(
+        "sintonia: {ranks} of {} on {}, {} from MPI_Init to MPI_Finalize, {} of it in MPI, {:.0} page faults per second and rank",
+        facts.library,
+        format_plural(u64::from(facts.processors), "processor"),
+        format_seconds(facts.work_s),
+        format_percent(facts.mpi_share),
+        facts.faults_per_s
+    );
+    match main_loop {
+        Some(MainLoop { name, iterations, seconds, share }) => eprintln!(
+            "sintonia: main loop {name}: {iterations} iterations of {}, {} of the time; it is what is measured",
+            format_seconds(seconds / *iterations as f64),
+            format_percent(*share)
+        ),
+        None => eprintln!("sintonia: no main loop was found; the time from MPI_Init to MPI_Finalize is what is measured"),
+    }
+    match known {
+        Some(known) if known.environment.is_empty() => eprintln!("sintonia: an earlier search found nothing that pays"),
+        Some(known) => eprintln!("sintonia: an earlier search found {}; it is tried first", known.environment.to_line()),
+        None => {}
+    }
+    let number = format_plural(candidates.len() as u64, "setting");
+    eprintln!("sintonia: {number} to try in {}", format_budget(limits.budget_s));
+}
+
+/// An event of the search.
+pub(super) fn print_event(event: SearchEvent<'_>) {
+    match event {
+        SearchEvent::Round { round, candidates } => {
+            eprintln!("sintonia: round {round}: {}", format_plural(candidates as u64, "setting"));
+        }
+        SearchEvent::Tried { name, ratio } => eprintln!("  {:>7}  {name}", signed_percent(ratio)),
+        SearchEvent::Rejected { name, reason } => eprintln!("  dropped  {name}: {reason}"),
+        SearchEvent::Confirming { settings, pairs } => {
+            eprintln!("sintonia: confirming with {}: {}", format_plural(pairs as u64, "new pair"), settings.to_line());
+        }
+        SearchEvent::Pair { reference_s, tuned_s } => {
+            let ratio = signed_percent(reference_s / tuned_s);
+            eprintln!("  {ratio:>7}  {} unchanged, {} with the settings", format_seconds(reference_s), format_seconds(tuned_s));
+        }
+    }
+}
+
+/// How much faster, in per cent.
+fn signed_percent(ratio: f64) -> String {
+    format!("{:+.1} %", 100.0 * (ratio - 1.0))
+}
+
+/// The result, as text or JSON.
+pub(super) fn print_result(outcome: &FindOutcome, json: bool) {
+    if json {
+        return eprintln!("{}", result_json(outcome));
+    }
+    result_lines(outcome).iter().for_each(|line| eprintln!("sintonia: {line}"));
+}
+
+fn result_json(outcome: &FindOutcome) -> serde_json::Value {
+    let FindOutcome { facts, main_loop, result, settings, file } = outcome;
+    serde_json::json!({
+        "gain_claimed": result.is_claimed,
+        "speedup": result.gain,
+        "environment": result.settings,
+        "pairs_s": result.pairs,
+        "measure": if main_loop.is_some() { "main loop" } else { "run" },
+        "candidates": result.candidates,
+        "noise": result.noise,
+        "runs": result.runs,
+        "elapsed_s": result.elapsed_s,
+        "run": facts,
+        "main_loop": main_loop,
+        "file": result.is_claimed.then_some(file),
+        "settings": settings,
+    })
+}
+
+fn result_lines(outcome: &FindOutcome) -> Vec<String> {
+    let FindOutcome { result, settings, file, .. } = outcome;
+    let mut lines = vec![String::new()];
+    lines.extend(result.candidates.iter().filter_map(candidate_line));
+    let runs = format_plural(result.runs as u64, "run");
+    let noise = result.noise.map_or(String::new(), |noise| format!(", noise {:.1} % from run to run", 100.0 * noise));
+    lines.push(format!("{runs} in {}{noise}", format_budget(result.elapsed_s)));
+    match (&settings.gain, &result.gain) {
+        (Some(gain), _) => {
+            let speedup = gain.speedup;
+            lines.push(format!(
+                "{:.3} times as fast, with 95 % confidence {:.3} to {:.3} from {} (median {} instead of {})",
+                speedup.ratio,
+                speedup.low,
+                speedup.high,
+                format_plural(speedup.pairs as u64, "pair"),
+                format_seconds(gain.tuned_s),
+                format_seconds(gain.reference_s)
+            ));
+            lines.extend(settings.environment.export_lines().iter().map(|line| format!("  {line}")));
+            let (file, shell) = (file.display(), shell_file(file));
+            lines.push(format!("written to {file} (sintonia tune --use {file} -- COMMAND) and {} (for job scripts)", shell.display()));
+        }
+        (None, Some(gain)) => lines.push(format!(
+            "no gain: {:.3} times as fast, but with 95 % confidence {:.3} to {:.3} from {}, and a gain counts from 1 % on; nothing is written",
+            gain.ratio,
+            gain.low,
+            gain.high,
+            format_plural(gain.pairs as u64, "pair")
+        )),
+        (None, None) => lines.push("no gain: no setting pays; nothing is written".into()),
+    }
+    lines
+}
+
+fn candidate_line(one: &CandidateResult) -> Option<String> {
+    let ratio = one.ratio.map_or_else(|| "-".to_owned(), signed_percent);
+    let state = match &one.state {
+        CandidateState::Chosen => "chosen".to_owned(),
+        CandidateState::Surpassed => "another one or without it is better".into(),
+        CandidateState::NoGain => "no gain".into(),
+        CandidateState::Rejected(reason) => format!("dropped: {reason}"),
+        CandidateState::NotTried => return None,
+    };
+    Some(format!("{ratio:>9}  {:<42} {state}", one.candidate.name))
+}
