@@ -31,9 +31,9 @@ mod variable_access;
 
 pub use action::{ActionHandler, ScheduledActions, cancel, execute, schedule, set_action_handler};
 pub use patch::{PatchError, has_throttling, hook, observes, restore, set_records, set_throttling, unhook, unhook_all};
-pub use prologue::HookRefusal;
+pub use prologue::{HookRefusal, check_code};
 pub use ring::{RingMemory, claimed_rings, detach_ring, record_event};
 pub use signals::guard::signal_wrapper;
 pub use sums::{enter_mpi, leave_mpi};
-pub use throttle::{ThrottledHook, throttle_hooks};
+pub use throttle::{ThrottledHook, call_counts, throttle_hooks};
 pub use variable_access::read as read_variable;

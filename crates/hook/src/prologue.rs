@@ -85,6 +85,11 @@ pub(crate) struct FunctionPrologue {
     instructions: Vec<Instruction>,
 }
 
+/// Whether the function at `address` with this code can be hooked; `padding` are the bytes up to the next function.
+pub fn check_code(address: u64, body: &[u8], padding: &[u8]) -> Result<(), HookRefusal> {
+    FunctionPrologue::decode(address, body, padding).map(drop)
+}
+
 /// The relocated instructions, followed by a jump back.
 #[derive(Debug, Clone)]
 pub(crate) struct RelocatedCode {

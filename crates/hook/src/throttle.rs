@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+use sintonia_link::probe_protocol::HookCount;
+
+use crate::counting_start::CountingStart;
 use crate::patch;
 use crate::stub::{self, HookEntry};
 use crate::sums;
@@ -23,6 +26,15 @@ pub struct ThrottledHook {
     pub calls: u64,
     /// Mean duration of a call; if only entries are seen, mean time between calls.
     pub seconds_per_call: f64,
+}
+
+/// Calls of the functions with hooks that may be throttled and were not.
+pub fn call_counts() -> Vec<HookCount> {
+    let count = |(hook, since): (u32, CountingStart)| {
+        let (calls, ticks) = stub::entry(hook as usize).counts();
+        HookCount { hook, calls, seconds: since.ticks_to_seconds(ticks), counted_seconds: since.elapsed_seconds() }
+    };
+    patch::throttled_candidates().into_iter().map(count).collect()
 }
 
 /// Removes hooks of functions that are called too often for their duration. A hook with scheduled actions stays.

@@ -198,6 +198,10 @@ pub enum ProbeCommand {
     },
     /// Cancels the actions scheduled by the command with this number.
     Cancel(u64),
+    /// Reports how often hooked functions were called and the values of variables, at once and again before MPI is finalised.
+    Survey(Vec<ValueLocation>),
+    /// Lists the control variables of the MPI library; before `MPI_Init` only.
+    ListControls,
     /// Queries the clock.
     Clock,
     /// Lets the program initialise MPI: everything needed before is in place.
@@ -220,8 +224,59 @@ pub enum CommandOutcome {
         /// Result of each action, or why it failed.
         results: Vec<Result<u64, String>>,
     },
+    /// Calls and values.
+    Surveyed(SurveyReport),
+    /// The control variables of the MPI library.
+    Controls(Vec<ControlInfo>),
     /// Failed, for this reason.
     Refused(String),
+}
+
+/// How often hooked functions were called, and values of variables.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct SurveyReport {
+    /// The hooked functions.
+    pub hooks: Vec<HookCount>,
+    /// The bits of each value, or the marker of the reason why there is none ([`crate::value_location::AccessError::marker`]).
+    pub values: Vec<u64>,
+}
+
+/// Calls of a hooked function.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct HookCount {
+    /// The hook.
+    pub hook: u32,
+    /// Calls.
+    pub calls: u64,
+    /// Time in the function and what it calls, if exits are seen.
+    pub seconds: f64,
+    /// Time in which they were counted.
+    pub counted_seconds: f64,
+}
+
+/// A control variable of the MPI library.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ControlInfo {
+    /// Its name in MPI_T.
+    pub name: String,
+    /// Its type, as C writes it.
+    pub kind: String,
+    /// Its value before `MPI_Init`, if it can be read.
+    pub value: Option<String>,
+    /// When it can be set.
+    pub settable: ControlSettable,
+}
+
+/// When a control variable can be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ControlSettable {
+    /// At any time, as far as the library says.
+    AnyTime,
+    /// Before `MPI_Init` only.
+    BeforeInit,
+    /// Never.
+    Never,
 }
 
 /// A command with its number.
@@ -274,6 +329,8 @@ pub enum ProbeMessage {
         /// Mean duration of a call.
         seconds_per_call: f64,
     },
+    /// Before MPI is finalised: what was asked for by [`ProbeCommand::Survey`].
+    Surveyed(SurveyReport),
     /// Answer to a clock query.
     Clock {
         /// Current time in ticks, and in nanoseconds of the monotonic clock.

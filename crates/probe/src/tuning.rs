@@ -13,6 +13,7 @@ mod environment;
 mod launcher;
 pub(crate) mod pieces;
 mod process_copy;
+mod survey;
 pub(crate) mod watch;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -105,6 +106,9 @@ pub(crate) fn initialized(rank: u32, size: u32) {
 /// Before `MPI_Finalize`.
 pub(crate) fn before_finalize() {
     agreement::end();
+    if let Some(report) = survey::last() {
+        send_message(&ProbeMessage::Surveyed(report));
+    }
     send_message(&ProbeMessage::Finalizing);
 }
 

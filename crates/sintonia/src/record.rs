@@ -92,6 +92,21 @@ pub(crate) fn record_command(
     Ok((status, folder))
 }
 
+/// Runs the command with the probe and keeps no recording; returns its status.
+pub(crate) fn run_without_recording(args: RecordArgs, more: &[(&'static str, OsString)]) -> Result<ExitStatus, Error> {
+    let args = RecordArgs { profile: true, ..args };
+    let Some(program) = args.command.first() else {
+        return Err(Error::Other("give a program to list, or a command to run after `--`".into()));
+    };
+    let executable = find_executable(program)?;
+    let failed = |error: std::io::Error| Error::Other(format!("cannot create a temporary folder: {error}"));
+    let folder = tempfile::tempdir().map_err(failed)?;
+    std::fs::create_dir(folder.path().join(LIVE_DIR)).map_err(failed)?;
+    let mut environment = environment(&args, folder.path())?;
+    environment.extend_from_slice(more);
+    wait_for_program(spawn_command(&executable, &args.command, &environment)?)
+}
+
 fn is_disk_full(error: &Error) -> bool {
     let source = match error {
         Error::Recording(sintonia_recording::Error::Io { source, .. }) | Error::Write { source, .. } => source,

@@ -2,6 +2,7 @@
 
 mod attach;
 mod find;
+mod list;
 pub(crate) mod live_display;
 mod use_settings;
 
@@ -34,6 +35,9 @@ pub(crate) struct TuneArgs {
     /// Attach to a running program: one of its processes on this host, or its launcher
     #[arg(long, value_name = "PID", conflicts_with_all = ["command", "fan_out"])]
     attach: Option<u32>,
+    /// List what can be tuned: in this program file, without running it, or in the command, which is run
+    #[arg(long, value_name = "PROGRAM", num_args = 0..=1, conflicts_with_all = ["attach", "watch", "tunlet"])]
+    list: Option<Option<PathBuf>>,
     /// Change nothing: only report what would be changed, and why
     #[arg(long)]
     watch: bool,
@@ -48,13 +52,18 @@ pub(crate) struct TuneArgs {
     record: record::RecordArgs,
 }
 
-/// Adapts the command line: with --attach or --print-env, no command is required.
+/// Adapts the command line: with --attach, --list or --print-env, no command is required.
 pub(crate) fn relax_command(command: clap::Command) -> clap::Command {
-    command.mut_arg("command", |command| command.required(false).required_unless_present_any(["attach", "print_env"]))
+    command.mut_arg("command", |command| command.required(false).required_unless_present_any(["attach", "list", "print_env"]))
 }
 
 /// Runs `sintonia tune`.
 pub(crate) fn run(args: TuneArgs) -> Result<ExitCode, Error> {
+    match args.list {
+        Some(Some(program)) => return list::list_file(&program, args.record.json),
+        Some(None) => return list::list_run(args.record),
+        None => {}
+    }
     if let Some(file) = &args.tuned.file {
         return use_settings::run(&args.tuned, file, &args.record.command);
     }

@@ -45,3 +45,12 @@ pub(crate) fn source_name(debug: &DebugInfo, function: DieRef) -> FunctionName {
     let name = debug.linker_name(function).unwrap_or_default();
     FunctionName::parse(&symbol_names::demangle(&name).unwrap_or(name))
 }
+
+/// The name to show for a function without a symbol.
+pub(crate) fn display_name(debug: &DebugInfo, function: DieRef) -> String {
+    if let Some(path) = debug.fortran_path(function) {
+        return path.join("::");
+    }
+    let name = debug.linker_name(function).unwrap_or_default();
+    symbol_names::demangle(&name).unwrap_or(name)
+}

@@ -4,4 +4,3 @@
 //! between the turns with the change ([`paired`]), and only iterations that ran entirely after a confirmed switch count ().
 
 pub mod paired;
-

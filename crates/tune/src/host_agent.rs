@@ -175,7 +175,7 @@ impl HostAgent {
             CollectorEvent::Message(process, ProbeMessage::Finalizing) => {
                 self.processes.get_mut(&process).into_iter().for_each(InstrumentedProcess::mark_finished);
             }
-            CollectorEvent::Message(_, ProbeMessage::Hello { .. }) => {}
+            CollectorEvent::Message(_, ProbeMessage::Hello { .. } | ProbeMessage::Surveyed(_)) => {}
             CollectorEvent::Disconnected(process) => {
                 // Its last events are still in the ring.
                 self.read_events(reports);

@@ -19,6 +19,7 @@ pub mod iteration;
 pub mod log_writer;
 mod mpi_time;
 pub mod process_roles;
+pub mod program_list;
 pub mod protocol;
 pub mod schedule;
 mod script;

@@ -4,7 +4,7 @@ use sintonia_hook::{PatchError, ScheduledActions};
 use sintonia_link::pieces::{COMPUTATION, PIECE};
 use sintonia_link::probe_protocol::{ActionRepeat, CommandOutcome, HookKind, HookSide, ProbeAction, ProbeCommand};
 
-use super::{agreement, pieces, watch};
+use super::{agreement, control, pieces, survey, watch};
 
 /// Actions scheduled by a command.
 struct ScheduledAction {
@@ -91,6 +91,8 @@ impl CommandExecutor {
             ProbeCommand::Propose { change, action } => {
                 agreement::propose(number, change, action).map_or_else(CommandOutcome::Refused, |()| CommandOutcome::Scheduled)
             }
+            ProbeCommand::Survey(locations) => CommandOutcome::Surveyed(survey::start(locations)),
+            ProbeCommand::ListControls => control::list().map_or_else(CommandOutcome::Refused, CommandOutcome::Controls),
             ProbeCommand::Cancel(number) => self.cancel(number),
             ProbeCommand::Begin | ProbeCommand::Resume | ProbeCommand::Clock => CommandOutcome::Done(0),
         }

@@ -7,9 +7,10 @@
 //! Open MPI allows hardly any variable to be written, but takes initial values from the environment. So before `MPI_Init`, when the library
 //! registers its variables, they are set in the environment; afterwards through the interface, as in other libraries.
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
+use sintonia_link::probe_protocol::{ControlInfo, ControlSettable};
 use sintonia_mpi::Abi;
 
 use super::environment::set_environment;
@@ -33,10 +34,30 @@ type AllocFn = unsafe extern "C" fn(c_int, *mut c_void, *mut usize, *mut c_int) 
 type FreeFn = unsafe extern "C" fn(*mut usize) -> c_int;
 type AccessFn = unsafe extern "C" fn(usize, *mut c_void) -> c_int;
 
+/// The variables of the library, as they are before `MPI_Init`. Asked for in a copy of the process, as in [`read_in_copy`].
+pub(super) fn list() -> Result<Vec<ControlInfo>, String> {
+    let library = library().ok_or("the program has not called MPI yet")?;
+    if library.initialized() {
+        return Err("the control variables of the MPI library can be listed only before MPI_Init".into());
+    }
+    let asked = || {
+        let interface = ToolsInterface::load(library).filter(ToolsInterface::init)?;
+        let variables: Vec<ControlInfo> = (0..interface.variables()).filter_map(|index| interface.describe(index)).collect();
+        postcard::to_allocvec(&variables).ok()
+    };
+    let answer = run_in_copy(|| asked().unwrap_or_default())
+        .map_err(|problem| format!("the MPI library does not list its control variables: {problem}"))?;
+    if answer.is_empty() {
+        return Err(NO_INTERFACE.into());
+    }
+    postcard::from_bytes(&answer).map_err(|_| "the MPI library failed while it listed its control variables".into())
+}
+
 /// The functions of the interface.
 struct ToolsInterface {
     library: &'static ProgramMpi,
     begin: unsafe extern "C" fn(c_int, *mut c_int) -> c_int,
+    count: unsafe extern "C" fn(*mut c_int) -> c_int,
     index: IndexFn,
     information: InfoFn,
     allocate: AllocFn,
@@ -237,6 +258,17 @@ impl NumberType {
         format!("{name} is {}, and cannot be {value}", self.name())
     }
 
+    fn c_name(self) -> &'static str {
+        match self {
+            NumberType::Boolean => "bool",
+            NumberType::Int => "int",
+            NumberType::Unsigned => "unsigned",
+            NumberType::Long => "long",
+            NumberType::UnsignedLong => "unsigned long",
+            NumberType::Double => "double",
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             NumberType::Boolean => "0 or 1",
@@ -263,6 +295,7 @@ impl ToolsInterface {
             Some(ToolsInterface {
                 library,
                 begin: as_function(find("T_init_thread")?),
+                count: as_function(find("T_cvar_get_num")?),
                 index: as_function(find("T_cvar_get_index")?),
                 information: as_function(find("T_cvar_get_info")?),
                 allocate: as_function(find("T_cvar_handle_alloc")?),
@@ -287,9 +320,15 @@ impl ToolsInterface {
         if unsafe { (self.index)(text.as_ptr(), &mut index) } == 0 { Ok(index) } else { Err(unknown()) }
     }
 
-    /// Looks up a variable, which must be a number, not bound to an object, and not constant.
-    fn lookup(&self, name: &str) -> Result<ControlVariable, String> {
-        let index = self.find(name)?;
+    /// Number of variables.
+    fn variables(&self) -> c_int {
+        let mut count = 0;
+        // SAFETY: a pointer to an int.
+        if unsafe { (self.count)(&mut count) } == 0 { count } else { 0 }
+    }
+
+    /// What the library says about a variable.
+    fn information(&self, index: c_int) -> Option<VariableInformation> {
         const ROOM: usize = 4096;
         let (mut room, mut more_room) = ([0 as c_char; ROOM], [0 as c_char; ROOM]);
         let (mut length, mut more_length) = (ROOM as c_int, ROOM as c_int);
@@ -310,10 +349,21 @@ impl ToolsInterface {
             )
         };
         if result != 0 {
-            return Err(format!("the MPI library gives no information on {name}"));
+            return None;
         }
+        room[ROOM - 1] = 0;
+        // SAFETY: ends with a zero at the latest in its last byte.
+        let name = unsafe { CStr::from_ptr(room.as_ptr()) }.to_string_lossy().into_owned();
+        Some(VariableInformation { name, datatype: self.library.truncate(datatype), bound, scope })
+    }
+
+    /// Looks up a variable, which must be a number, not bound to an object, and not constant.
+    fn lookup(&self, name: &str) -> Result<ControlVariable, String> {
+        let index = self.find(name)?;
+        let Some(VariableInformation { datatype, bound, scope, .. }) = self.information(index) else {
+            return Err(format!("the MPI library gives no information on {name}"));
+        };
         let names = MpiTypeCodes::for_library(self.library);
-        let datatype = self.library.truncate(datatype);
         match names.types.iter().find(|(known, _)| *known == datatype) {
             _ if scope == names.constant => Err(format!("{name} is a constant of the MPI library")),
             _ if bound != names.not_bound => Err(format!("{name} is bound to an MPI object, not to the process")),
@@ -322,6 +372,39 @@ impl ToolsInterface {
             None => Err(format!("{name} has an unknown type")),
         }
     }
+
+    /// Name, type, value and scope of a variable, for a list.
+    fn describe(&self, index: c_int) -> Option<ControlInfo> {
+        let VariableInformation { name, datatype, bound, scope } = self.information(index)?;
+        let names = MpiTypeCodes::for_library(self.library);
+        let number = names.types.iter().find(|(known, _)| *known == datatype).map(|(_, number)| *number);
+        let is_free = bound == names.not_bound;
+        let value = match number {
+            Some(number) if is_free => {
+                let handle = VariableHandle::allocate(self, index, &name).ok();
+                handle.and_then(|handle| handle.read().ok()).map(|place| number.decode(place).to_string())
+            }
+            _ => None,
+        };
+        let settable = match number {
+            None => ControlSettable::Never,
+            Some(_) if scope == names.constant || !is_free => ControlSettable::Never,
+            // Its values come from the environment.
+            Some(_) if self.library.abi == Abi::OpenMpi => ControlSettable::BeforeInit,
+            Some(_) if scope == names.read_only => ControlSettable::Never,
+            Some(_) => ControlSettable::AnyTime,
+        };
+        let text = if names.text == Some(datatype) { "string" } else { "unknown" };
+        Some(ControlInfo { name, kind: number.map_or(text, NumberType::c_name).into(), value, settable })
+    }
+}
+
+/// What the library says about a variable.
+struct VariableInformation {
+    name: String,
+    datatype: usize,
+    bound: c_int,
+    scope: c_int,
 }
 
 /// An open handle of a variable.

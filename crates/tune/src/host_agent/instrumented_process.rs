@@ -532,6 +532,8 @@ impl InstrumentedProcess {
                         self.replaced.insert(key, hook);
                         Ok(None)
                     }
+                    // Not answers to a change.
+                    CommandOutcome::Surveyed(_) | CommandOutcome::Controls(_) => return,
                     // A scheduled change is answered again when it is made.
                     CommandOutcome::Scheduled => {
                         return drop(self.pending.insert(number, PendingCommand::Change { number: change, key, target }));
