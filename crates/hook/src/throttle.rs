@@ -31,7 +31,7 @@ pub struct ThrottledHook {
 /// Calls of the functions with hooks that may be throttled and were not.
 pub fn call_counts() -> Vec<HookCount> {
     let count = |(hook, since): (u32, CountingStart)| {
-        let (calls, ticks) = stub::entry(hook as usize).counts();
+        let (calls, ticks) = since.since(sums::calls_and_ticks(hook));
         HookCount { hook, calls, seconds: since.ticks_to_seconds(ticks), counted_seconds: since.elapsed_seconds() }
     };
     patch::throttled_candidates().into_iter().map(count).collect()
@@ -59,4 +59,19 @@ pub fn throttle_hooks() -> Vec<ThrottledHook> {
 
 fn min_duration(entry: &HookEntry) -> Duration {
     if entry.records() == 0 { MIN_SUMMED } else { MIN_RECORDED }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hook_that_only_sums_may_be_called_more_often() {
+        let entry = stub::entry(stub::MOST_HOOKS - 1);
+        for (at_entry, at_exit, expected) in [(true, true, MIN_RECORDED), (false, true, MIN_RECORDED), (false, false, MIN_SUMMED)] {
+            entry.set_records(at_entry, at_exit);
+            assert_eq!(min_duration(entry), expected);
+        }
+        entry.set_records(true, true);
+    }
 }

@@ -172,6 +172,16 @@ pub enum ProbeCommand {
     Watch(u16),
     /// Stops recording them.
     Unwatch(u16),
+    /// Selects which events of a hook, or of a watched MPI function, are recorded. Both are until this is received; sums are kept in any case
+    /// ([`crate::call_sums`]).
+    Record {
+        /// The hook, or the MPI function with the flag [`crate::ring::MPI_FUNCTION`].
+        hook: u32,
+        /// Whether entries are recorded.
+        entry: bool,
+        /// Whether exits are recorded.
+        exit: bool,
+    },
     /// Runs an action at once.
     Execute(ProbeAction),
     /// Schedules actions at a hook.

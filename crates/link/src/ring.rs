@@ -66,9 +66,10 @@ pub struct HookEvent {
     pub point: HookPoint,
     /// Time in ticks of the process.
     pub ticks: u64,
-    /// The caller's stack pointer: calls entered below it that have not returned were left by a jump.
+    /// The caller's stack pointer, the same at entry and exit of a call.
     pub stack: u64,
-    /// At entry the first six integer or pointer arguments; at exit the result in two words.
+    /// At entry the first six integer or pointer arguments; at exit the result in two words, two unused ones, the ticks that the call spent
+    /// in measured MPI functions, and the ticks of its entry.
     pub words: [u64; 6],
     /// At entry the first two floating-point arguments; at exit the result. Bits.
     pub floats: [u64; 2],

@@ -118,8 +118,21 @@ enum ValueSource {
     Float(usize),
     Read(usize),
     Timing(CallTimeKind),
+    /// The bytes of an MPI function.
+    Bytes,
     /// It cannot be read there, which was reported.
     Missing,
+}
+
+/// A quantity whose sums over all calls the program keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SummedQuantity {
+    /// The duration.
+    Seconds,
+    /// The part in MPI functions.
+    InMpi,
+    /// The bytes of an MPI function.
+    Bytes,
 }
 
 /// Durations of a call that can be requested.
@@ -157,6 +170,7 @@ impl ValueDecoder {
             ValueSource::Timing(CallTimeKind::Seconds) => return duration.seconds,
             ValueSource::Timing(CallTimeKind::InMpi) => return duration.mpi_seconds,
             ValueSource::Word(place) => event.words[place],
+            ValueSource::Bytes => event.words[0],
             ValueSource::Float(place) => event.floats[place],
             ValueSource::Read(place) if AccessError::from_marker(event.reads[place]).is_some() => return f64::NAN,
             ValueSource::Read(place) => event.reads[place],
@@ -240,6 +254,17 @@ impl HookListener {
         PointEvent { point: self.point, rank, side: self.side, time, values }
     }
 
+    /// The quantities whose sums give the point's values, if its events are aggregated and sums suffice.
+    pub(crate) fn summed(&self) -> Option<Vec<SummedQuantity>> {
+        let quantity = |decoder: &ValueDecoder| match decoder.source {
+            ValueSource::Timing(CallTimeKind::Seconds) => Some(SummedQuantity::Seconds),
+            ValueSource::Timing(CallTimeKind::InMpi) => Some(SummedQuantity::InMpi),
+            ValueSource::Bytes => Some(SummedQuantity::Bytes),
+            ValueSource::Word(_) | ValueSource::Float(_) | ValueSource::Read(_) | ValueSource::Missing => None,
+        };
+        if self.join == EventJoin::Each { None } else { self.decoders.iter().map(quantity).collect() }
+    }
+
     /// The values that could not be read, and why.
     pub(crate) fn unreadable<'event>(&'event self, event: &'event HookEvent) -> impl Iterator<Item = (&'event str, AccessError)> {
         let reason = |decoder: &ValueDecoder| match decoder.source {
@@ -277,7 +302,7 @@ pub(crate) fn mpi_listener(tunlet: usize, place: usize, point: &MeasurePoint) ->
         value if piece_word(&point.function, point.side, value).is_some() => piece_word(&point.function, point.side, value).map(whole),
         _ if point.side == HookSide::Entry => None,
         "seconds" => Some(ValueDecoder::for_timing(CallTimeKind::Seconds)),
-        "bytes" => Some(whole(0)),
+        "bytes" => Some(ValueDecoder { source: ValueSource::Bytes, ..whole(0) }),
         "peer" => Some(whole(1)),
         "tag" => Some(whole(2)),
         "communicator" => Some(whole(3)),
@@ -318,11 +343,17 @@ impl FunctionHook {
         })
     }
 
-    /// The commands that install it: one for each copy of the function.
-    pub(crate) fn commands(&self) -> Vec<ProbeCommand> {
+    /// Whether only entries are listened to, and the exit need not be seen.
+    fn listens_at_entry_only(&self) -> bool {
+        !self.listeners.is_empty() && self.listeners.iter().all(|listener| listener.side == HookSide::Entry)
+    }
+
+    /// The commands that install it: one for each copy of the function. Changes may have to be made at exit.
+    pub(crate) fn commands(&self, needs_exit: bool) -> Vec<ProbeCommand> {
+        let entry_only = !needs_exit && self.listens_at_entry_only();
         let command = |function: &sintonia_symbols::ResolvedFunction| ProbeCommand::Hook {
             function: function_range(function),
-            kind: HookKind::Wrap { stack: function.uses_stack },
+            kind: if entry_only { HookKind::Pass } else { HookKind::Wrap { stack: function.uses_stack } },
             at_entry: self.at_entry.clone(),
             at_exit: self.at_exit.clone(),
             may_throttle: true,

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::time::Duration;
 
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use sintonia_link::call_sums::{CallSums, SumsReader};
 use sintonia_link::host_name;
 use sintonia_link::probe_protocol::{CommandEnvelope, ProbeCommand, ProbeMessage};
 use sintonia_link::ring::{CHUNK_BYTES, HEADER_BYTES, HookEvent, RingCounters, RingReader};
@@ -193,6 +194,7 @@ fn accept_process<'stream>(
             ring_bytes,
             ring_chunks,
             rings: Vec::new(),
+            sums: Vec::new(),
             drain_count: 0,
             clock,
         },
@@ -239,11 +241,15 @@ struct ProcessClock {
 }
 
 impl ProcessClock {
+    /// Nanoseconds of one tick.
+    fn rate(self) -> f64 {
+        let ((first, begin), (last, end)) = (self.first, self.last);
+        if last > first { end.saturating_sub(begin) as f64 / (last - first) as f64 } else { 1.0 }
+    }
+
     /// Converts ticks to nanoseconds.
     fn to_nanoseconds(self, ticks: u64) -> f64 {
-        let ((first, begin), (last, end)) = (self.first, self.last);
-        let rate = if last > first { end.saturating_sub(begin) as f64 / (last - first) as f64 } else { 1.0 };
-        begin as f64 + ticks.wrapping_sub(first) as i64 as f64 * rate
+        self.first.1 as f64 + ticks.wrapping_sub(self.first.0) as i64 as f64 * self.rate()
     }
 }
 
@@ -261,6 +267,8 @@ pub struct ProcessConnection {
     ring_bytes: u64,
     ring_chunks: u64,
     rings: Vec<RingReader>,
+    /// The sums beside each ring.
+    sums: Vec<SumsReader>,
     /// Number of drains.
     drain_count: u32,
     clock: ProcessClock,
@@ -277,6 +285,11 @@ impl ProcessConnection {
     /// Adds a clock sample.
     pub fn set_clock(&mut self, clock: (u64, u64)) {
         self.clock.last = clock;
+    }
+
+    /// Seconds of one tick.
+    pub fn seconds_per_tick(&self) -> f64 {
+        self.clock.rate() / 1e9
     }
 
     /// Seconds between two tick counts.
@@ -298,6 +311,26 @@ impl ProcessConnection {
         looked.map(|()| count)
     }
 
+    /// Sums of the calls of a hook, or an MPI function, since the last time, over all threads.
+    pub fn take_sums(&mut self, hook: u32) -> CallSums {
+        let mut all = CallSums::default();
+        // A process whose memory has no sums has none to read.
+        self.sums.iter_mut().filter_map(|sums| sums.take(hook).ok()).for_each(|sums| all.add(sums));
+        all
+    }
+
+    /// Looks for new threads, so that their sums are read.
+    pub fn find_threads(&mut self) -> io::Result<()> {
+        self.discover_rings()
+    }
+
+    /// Begins another interval for the maxima of the sums.
+    pub fn begin_interval(&mut self) {
+        for sums in &mut self.sums {
+            let _ = sums.begin_interval();
+        }
+    }
+
     /// Number of events dropped because the ring was full.
     pub fn dropped(&self) -> u64 {
         let counted = |which| self.rings.iter().filter_map(move |ring| ring.counter(which).ok()).sum::<u64>();
@@ -316,6 +349,7 @@ impl ProcessConnection {
                 return Ok(());
             }
             self.rings.push(reader);
+            self.sums.push(SumsReader::new(self.memory.try_clone()?, base, self.ring_chunks));
         }
     }
 }

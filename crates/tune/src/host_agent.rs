@@ -6,7 +6,6 @@
 mod event_aggregator;
 mod instrumented_process;
 mod later_libraries;
-mod open_calls;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -17,7 +16,7 @@ use sintonia_symbols::ModuleCache;
 
 use crate::collector::{CollectorEvent, ProcessCollector};
 use crate::protocol::{AgentReport, AgentRequest, ChangeRequest};
-use crate::tuning_points::{MeasurePoint, TuningMoment, TunletRequirements};
+use crate::tuning_points::{EventJoin, MeasurePoint, TuningMoment, TunletRequirements};
 
 pub use event_aggregator::EventAggregator;
 use instrumented_process::{InstrumentedProcess, PendingCommand};
@@ -49,6 +48,8 @@ pub struct HostAgent {
     /// Symbols of files, shared by all processes.
     files: Arc<Mutex<ModuleCache>>,
     last_count: Instant,
+    /// When sums were read for the last time, in seconds since the start of the tuning.
+    sums_read_at: f64,
     /// Dropped events of connected processes that were reported.
     reported_drops: u64,
     /// Dropped events of disconnected processes, not reported yet.
@@ -71,6 +72,7 @@ impl HostAgent {
             aggregator: EventAggregator::default(),
             files: Arc::default(),
             last_count: Instant::now(),
+            sums_read_at: 0.0,
             reported_drops: 0,
             dropped_by_gone: 0,
         }
@@ -105,6 +107,8 @@ impl HostAgent {
             }
             AgentRequest::Change(change) => self.change(change, &mut reports),
             AgentRequest::AddPoint { tunlet, number, point } => {
+                // Earlier calls do not count for it.
+                self.read_sums(&mut reports);
                 self.extra_points.push((tunlet, number, point.clone()));
                 for process in self.processes.values_mut() {
                     process.add_point(tunlet, number, &point, &mut reports);
@@ -118,6 +122,7 @@ impl HostAgent {
                 }
             }
             AgentRequest::RemovePoint { tunlet, number } => {
+                self.read_sums(&mut reports);
                 self.extra_points.retain(|(other, place, _)| (*other, *place) != (tunlet, number));
                 for process in self.processes.values_mut() {
                     process.remove_point(tunlet, number, &mut reports);
@@ -135,6 +140,9 @@ impl HostAgent {
         self.processes.values_mut().for_each(|process| process.query_clock(&mut reports));
         self.search_later_libraries(&mut reports);
         self.read_events(&mut reports);
+        if self.is_interval_over() {
+            self.read_sums(&mut reports);
+        }
         // Without processes, no more events will come for open intervals.
         let now = if self.all_processes_gone() { f64::INFINITY } else { self.now() };
         reports.extend(self.aggregator.take_finished(now).into_iter().map(|(tunlet, summary)| AgentReport::Summary { tunlet, summary }));
@@ -162,9 +170,14 @@ impl HostAgent {
                 self.bind_all(reports);
             }
             CollectorEvent::Message(process, ProbeMessage::Answer { number, outcome }) => {
+                if self.processes.get(&process).is_some_and(|process| process.is_change(number)) {
+                    // Calls after a change are not summed together with earlier ones.
+                    self.read_sums(reports);
+                }
                 self.handle_answer(process, number, outcome, reports)
             }
             CollectorEvent::Message(process, ProbeMessage::Throttled { hook, calls, seconds_per_call }) => {
+                self.read_sums(reports);
                 if let Some(process) = self.processes.get_mut(&process) {
                     reports.push(process.handle_throttled(hook, calls, seconds_per_call));
                 }
@@ -177,8 +190,9 @@ impl HostAgent {
             }
             CollectorEvent::Message(_, ProbeMessage::Hello { .. } | ProbeMessage::Surveyed(_)) => {}
             CollectorEvent::Disconnected(process) => {
-                // Its last events are still in the ring.
+                // Its last events are still in the ring, and its last calls in the sums.
                 self.read_events(reports);
+                self.read_sums(reports);
                 let Some(mut process) = self.processes.remove(&process) else { return };
                 self.dropped_by_gone += process.dropped();
                 reports.extend(process.disconnect());
@@ -246,17 +260,17 @@ impl HostAgent {
     fn read_events(&mut self, reports: &mut Vec<AgentReport>) {
         let mut events = Vec::new();
         for (id, process) in &mut self.processes {
-            process.drain(|ring, time, event| events.push((time, *id, ring, event)));
+            process.drain(|time, event| events.push((time, *id, event)));
         }
         let count = events.len() as u64;
         events.sort_by(|one, other| one.0.total_cmp(&other.0));
         let now = self.now();
-        for (time, id, ring, event) in events {
+        for (time, id, event) in events {
             let Some(process) = self.processes.get_mut(&id) else { continue };
             // Clock error must not put an event into the future.
             let seconds = ((time - self.begin) / 1e9).min(now);
             let mut deliver = |tunlet, join, event| self.aggregator.add(tunlet, join, event, reports);
-            if process.handle_event(ring, seconds, &event, &mut deliver)
+            if process.handle_event(seconds, &event, &mut deliver)
                 && let Some(needs) = &self.needs
             {
                 process.bind_new_actor(needs, &self.standing_changes, reports);
@@ -266,6 +280,30 @@ impl HostAgent {
         let dropped = self.take_new_drops();
         if count + dropped > 0 {
             reports.push(AgentReport::Count { events: count, dropped });
+        }
+    }
+
+    /// Whether an interval of a point whose sums suffice has ended.
+    fn is_interval_over(&self) -> bool {
+        let (from, now) = (self.sums_read_at, self.now());
+        let mut lengths = self.processes.values().flat_map(InstrumentedProcess::sum_intervals);
+        lengths.any(|length| event_aggregator::ends_between(*length, from, now))
+    }
+
+    /// Reads the sums of all processes. They count for the interval in which they were read last, which has just ended.
+    fn read_sums(&mut self, reports: &mut Vec<AgentReport>) {
+        let now = self.now();
+        let from = std::mem::replace(&mut self.sums_read_at, now);
+        let mut events = 0;
+        for process in self.processes.values_mut() {
+            events += process.take_sums(|listener, count, values| {
+                if let EventJoin::Over(length) = listener.join {
+                    self.aggregator.add_sums(listener.tunlet, length, listener.point, from, count, values);
+                }
+            });
+        }
+        if events > 0 {
+            reports.push(AgentReport::Count { events, dropped: 0 });
         }
     }
 

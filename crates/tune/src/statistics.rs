@@ -26,6 +26,15 @@ impl RunningStats {
         self.squares += weight as f64 * delta * (value - self.mean);
     }
 
+    /// The statistics of values whose total, sum of squares and maximum are known. A maximum below the mean is not that of these values.
+    pub fn from_sums(count: u64, total: f64, squares: f64, maximum: f64) -> RunningStats {
+        if count == 0 {
+            return RunningStats::default();
+        }
+        let mean = total / count as f64;
+        RunningStats { count, mean, squares: (squares - total * mean).max(0.0), largest: maximum.max(mean) }
+    }
+
     /// Merges other statistics.
     pub fn merge(&mut self, other: &RunningStats) {
         let count = self.count + other.count;

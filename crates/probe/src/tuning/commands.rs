@@ -3,6 +3,7 @@
 use sintonia_hook::{PatchError, ScheduledActions};
 use sintonia_link::pieces::{COMPUTATION, PIECE};
 use sintonia_link::probe_protocol::{ActionRepeat, CommandOutcome, HookKind, HookSide, ProbeAction, ProbeCommand};
+use sintonia_link::ring::MPI_FUNCTION;
 
 use super::{agreement, control, pieces, survey, watch};
 
@@ -63,6 +64,13 @@ impl CommandExecutor {
             ProbeCommand::Restore(hook) => done(sintonia_hook::restore(hook)),
             ProbeCommand::Watch(operation) => watched(operation, true),
             ProbeCommand::Unwatch(operation) => watched(operation, false),
+            ProbeCommand::Record { hook, entry, exit } => {
+                match hook & MPI_FUNCTION {
+                    0 => sintonia_hook::set_records(hook, entry, exit),
+                    _ => watch::set_records((hook & !MPI_FUNCTION) as u16, entry, exit),
+                }
+                CommandOutcome::Done(0)
+            }
             ProbeCommand::Execute(action) => {
                 // SAFETY: the holder of the run's secret took the address and type from the files of this process.
                 unsafe { sintonia_hook::execute(&action) }.map_or_else(CommandOutcome::Refused, CommandOutcome::Done)

@@ -20,6 +20,12 @@ fn clamp_interval(length: f64) -> f64 {
     if length.is_nan() { MIN_INTERVAL_S } else { length.clamp(MIN_INTERVAL_S, MAX_INTERVAL_S) }
 }
 
+/// Whether an interval of this length ends between two times.
+pub(super) fn ends_between(length: f64, from: f64, to: f64) -> bool {
+    let length = clamp_interval(length);
+    (from.max(0.0) / length).floor() != (to.max(0.0) / length).floor()
+}
+
 /// Tunlet, point, and the bits of the start of an interval, which sort by time because none is negative.
 type IntervalKey = (usize, usize, u64);
 
@@ -43,6 +49,15 @@ impl EventAggregator {
                 summary.values.iter_mut().zip(&event.values).for_each(|(sums, value)| sums.add(*value, 1));
             }
         }
+    }
+
+    /// Adds calls that were counted together, at a time in the interval.
+    pub fn add_sums(&mut self, tunlet: usize, length: f64, point: usize, time: f64, count: u64, values: &[RunningStats]) {
+        let length = clamp_interval(length);
+        let from = (time.max(0.0) / length).floor() * length;
+        let summary = self.interval_mut(tunlet, point, from, length, values.len());
+        summary.count += count;
+        summary.values.iter_mut().zip(values).for_each(|(sums, more)| sums.merge(more));
     }
 
     /// Merges the aggregate of another host.

@@ -1,5 +1,7 @@
 //! One process of the program: its hooks and targets, pending commands, and decoding of its events.
 
+mod call_sums;
+
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -12,7 +14,6 @@ use sintonia_mpi::{FUNCTIONS, FunctionId};
 use sintonia_symbols::{ModuleCache, ProgramImage};
 
 use super::later_libraries::LaterLibraries;
-use super::open_calls::OpenCalls;
 use crate::bind::{BindError, CallTimeKind, FunctionHook, HookListener, ResolvedTarget, event_number, mpi_listener};
 use crate::call_duration::CallDuration;
 use crate::collector::ProcessConnection;
@@ -101,7 +102,12 @@ pub(super) struct InstrumentedProcess {
     scheduled: HashMap<PointKey, Vec<u64>>,
     /// Hooks of replaced functions.
     replaced: HashMap<PointKey, u32>,
-    open_calls: OpenCalls,
+    /// Lengths of the intervals of points whose sums suffice.
+    sum_intervals: Vec<f64>,
+    /// MPI functions whose sums are read.
+    summed_mpi: HashSet<u16>,
+    /// The events of hooks and MPI functions that are recorded, entry and exit, where not both are.
+    recorded: HashMap<u32, (bool, bool)>,
     /// Values that could not be read at a call, by function and name, and whether that has been reported.
     unreadable: HashMap<(String, String), (AccessError, bool)>,
     /// Changes that wait for hooks, or for the answer to an earlier change of the same point.
@@ -135,7 +141,9 @@ impl InstrumentedProcess {
             pending_hooks: 0,
             scheduled: HashMap::new(),
             replaced: HashMap::new(),
-            open_calls: OpenCalls::default(),
+            sum_intervals: Vec::new(),
+            summed_mpi: HashSet::new(),
+            recorded: HashMap::new(),
             unreadable: HashMap::new(),
             waiting_changes: Vec::new(),
             connected_at: Instant::now(),
@@ -200,11 +208,11 @@ impl InstrumentedProcess {
         self.process.dropped()
     }
 
-    /// Passes every new event to `each`, with the index of its ring and its time in nanoseconds of the host's clock.
-    pub(super) fn drain(&mut self, each: impl FnMut(usize, f64, HookEvent)) {
+    /// Passes every new event to `each`, with its time in nanoseconds of the host's clock.
+    pub(super) fn drain(&mut self, mut each: impl FnMut(f64, HookEvent)) {
         if self.identity.is_some() {
             // An unreadable ring has no more events.
-            let _ = self.process.drain(each);
+            let _ = self.process.drain(|_, time, event| each(time, event));
         }
     }
 
@@ -300,6 +308,9 @@ impl InstrumentedProcess {
             stays
         });
         cancelled.into_iter().for_each(|command| self.send(command, PendingCommand::Other, reports));
+        (0..self.hooks.len()).for_each(|at| self.select_records(at, reports));
+        let watched: Vec<FunctionId> = self.watched.keys().map(|operation| FunctionId(*operation)).collect();
+        watched.into_iter().for_each(|operation| self.select_mpi_records(operation, reports));
     }
 
     /// The functions that a function calls.
@@ -374,6 +385,7 @@ impl InstrumentedProcess {
                 let (listener, problems) = mpi_listener(tunlet, index, point);
                 let is_new = !self.watched.contains_key(&number);
                 self.watched.entry(number).or_default().push(listener);
+                FunctionId::from_index(number).into_iter().for_each(|operation| self.select_mpi_records(operation, reports));
                 if is_new {
                     self.send(ProbeCommand::Watch(number), PendingCommand::Watch(number), reports);
                 }
@@ -389,6 +401,11 @@ impl InstrumentedProcess {
                 Err(problem) => vec![problem],
             },
         };
+        if let EventJoin::Over(length) = point.join
+            && !self.sum_intervals.contains(&length)
+        {
+            self.sum_intervals.push(length);
+        }
         for problem in unbound {
             let name = match &problem {
                 BindError::NoValue { value, .. } => value,
@@ -413,6 +430,7 @@ impl InstrumentedProcess {
         for operation in operations.filter(|operation| takes_time(operation.role())) {
             if let Entry::Vacant(entry) = self.watched.entry(operation.0) {
                 entry.insert(Vec::new());
+                self.select_mpi_records(operation, reports);
                 self.send(ProbeCommand::Watch(operation.0), PendingCommand::Watch(operation.0), reports);
             }
         }
@@ -480,7 +498,7 @@ impl InstrumentedProcess {
                 if !std::mem::replace(&mut self.hooks[at].is_noted, true) {
                     reports.extend(self.hooks[at].hook.notes().into_iter().map(|note| self.problem(note)));
                 }
-                for command in self.hooks[at].hook.commands() {
+                for command in self.hooks[at].hook.commands(self.hooks[at].is_change_point) {
                     self.send(command, PendingCommand::Hook(at), reports);
                 }
             }
@@ -560,7 +578,10 @@ impl InstrumentedProcess {
                 let numbers = &mut self.hooks[at].hook_ids;
                 if !numbers.contains(&number) {
                     numbers.push(number);
+                    // It may have been removed since, and records both again.
+                    self.recorded.remove(&number);
                 }
+                self.select_records(at, reports);
             }
             CommandOutcome::Refused(why) => reports.push(self.problem(format!("`{}` cannot be hooked: {why}", self.hooks[at].hook.name))),
             _ => {}
@@ -581,13 +602,7 @@ impl InstrumentedProcess {
     }
 
     /// Delivers an event to its listeners; returns whether the process has become an actor.
-    pub(super) fn handle_event(
-        &mut self,
-        ring: usize,
-        time: f64,
-        event: &HookEvent,
-        deliver: &mut impl FnMut(usize, EventJoin, PointEvent),
-    ) -> bool {
+    pub(super) fn handle_event(&mut self, time: f64, event: &HookEvent, deliver: &mut impl FnMut(usize, EventJoin, PointEvent)) -> bool {
         let Some(rank) = self.identity.as_ref().map(|identity| identity.rank) else { return false };
         let side = match event.point {
             EventMoment::Entry => HookSide::Entry,
@@ -596,10 +611,8 @@ impl InstrumentedProcess {
         if event.hook & MPI_FUNCTION != 0 {
             let listeners = self.watched.get(&((event.hook & !MPI_FUNCTION) as u16));
             let seconds = self.process.seconds_between(event.words[5], event.ticks);
-            if side == HookSide::Exit && event.hook & !MPI_FUNCTION < FUNCTIONS.len() as u32 {
-                self.open_calls.add_mpi_time(ring, seconds);
-            }
-            listeners.into_iter().flatten().filter(|listener| listener.side == side).for_each(|listener| {
+            let needs_event = |listener: &&HookListener| listener.side == side && listener.summed().is_none();
+            listeners.into_iter().flatten().filter(needs_event).for_each(|listener| {
                 deliver(
                     listener.tunlet,
                     listener.join,
@@ -609,16 +622,15 @@ impl InstrumentedProcess {
             return false;
         }
         let Some(at) = self.hooks_by_id.get(&event.hook) else { return false };
-        self.hooks[*at].events += 1;
         let installed = &self.hooks[*at];
-        let mut duration = CallDuration::UNKNOWN;
-        if installed.hook.needs_timing(CallTimeKind::Seconds) || installed.hook.needs_timing(CallTimeKind::InMpi) {
-            match side {
-                HookSide::Entry => self.open_calls.enter(ring, event.hook, event.stack, time),
-                HookSide::Exit => duration = self.open_calls.leave(ring, event.hook, event.stack, time).unwrap_or(duration),
-            }
-        }
-        for listener in installed.hook.listeners.iter().filter(|listener| listener.side == side) {
+        let duration = match side {
+            HookSide::Entry => CallDuration::UNKNOWN,
+            HookSide::Exit => CallDuration {
+                seconds: self.process.seconds_between(event.words[5], event.ticks),
+                mpi_seconds: event.words[4] as f64 * self.process.seconds_per_tick(),
+            },
+        };
+        for listener in installed.hook.listeners.iter().filter(|listener| listener.side == side && listener.summed().is_none()) {
             for (value, reason) in listener.unreadable(event) {
                 self.unreadable.entry((installed.hook.name.clone(), value.to_owned())).or_insert((reason, false));
             }
@@ -684,6 +696,11 @@ impl InstrumentedProcess {
             }
             Err(why) => reports.push(refused(why)),
         }
+    }
+
+    /// Whether a command makes a change.
+    pub(super) fn is_change(&self, command: u64) -> bool {
+        matches!(self.pending.get(&command), Some(PendingCommand::Change { .. }))
     }
 
     /// Whether a change of this point is not answered yet.
