@@ -45,8 +45,8 @@ pub struct ChunkScheduler {
     workers: u64,
     /// Fewest tasks in a chunk of a batch.
     min_chunk: u64,
-    /// The next batch is cut when fewer chunks than these are left.
-    cut_ahead: u64,
+    /// Whether a batch is cut only when the last one is handed out.
+    in_turn: bool,
     /// Chunks that are cut but not handed out, and their tasks in total.
     queue: VecDeque<u64>,
     queued: u64,
@@ -65,7 +65,7 @@ impl ChunkScheduler {
             total,
             workers,
             min_chunk: least.max(1),
-            cut_ahead: workers.div_ceil(2),
+            in_turn: false,
             queue: VecDeque::new(),
             queued: 0,
             next: 0,
@@ -74,9 +74,9 @@ impl ChunkScheduler {
         }
     }
 
-    /// A batch is cut when the last one is handed out, as the published rules say.
+    /// A batch is cut when the last one is handed out, and all its chunks are equal and rounded up, as the published rules say.
     pub fn with_batches_in_turn(self) -> ChunkScheduler {
-        ChunkScheduler { cut_ahead: 1, ..self }
+        ChunkScheduler { in_turn: true, ..self }
     }
 
     /// The next chunk for an idle worker, as first task and number of tasks; `None` if all are handed out.
@@ -90,7 +90,8 @@ impl ChunkScheduler {
     /// The size of the next chunk if this worker gets it; `None` if all tasks are handed out.
     pub fn peek(&mut self, parameters: &ChunkingParameters, worker: usize) -> Option<u64> {
         let most = self.total.saturating_sub(self.next);
-        while self.unscheduled() > 0 && (self.queue.len() as u64) < self.cut_ahead {
+        let enough = if self.in_turn { 1 } else { self.workers.div_ceil(2) };
+        while self.unscheduled() > 0 && (self.queue.len() as u64) < enough {
             self.cut_batch(parameters);
         }
         let chunk = self.queue.front().copied().filter(|_| most > 0)?;
@@ -137,6 +138,7 @@ impl ChunkScheduler {
         };
         let tasks = self.batch_size(parameters, count);
         let chunk = tasks.div_ceil(count);
+        let tasks = if self.in_turn { chunk.saturating_mul(count).min(self.unscheduled()) } else { tasks };
         let mut cut = 0;
         while cut < tasks {
             self.queue.push_back(chunk.min(tasks - cut));
@@ -159,7 +161,7 @@ impl ChunkScheduler {
         // A share such as 1/5 is not exact: 5 of them may be a little more than the whole.
         let share = shared * factors[self.batches.min(2) as usize].clamp(0.0, 1.0) * (1.0 - 1e-12);
         let tasks = (share.ceil() as u64).max(least);
-        if unscheduled.saturating_sub(tasks) < least { unscheduled } else { tasks }
+        if !self.in_turn && unscheduled.saturating_sub(tasks) < least { unscheduled } else { tasks }
     }
 }
 
@@ -212,6 +214,10 @@ mod tests {
         assert_eq!(scheduler.peek(&guided, 0), Some(10));
         scheduler.take(40);
         assert_eq!(scheduler.peek(&guided, 0), None);
+        let mut halves = ChunkScheduler::new(100, 4, 1).with_batches_in_turn();
+        let parameters = ChunkingParameters::with_factors([0.5; 3]);
+        let sizes: Vec<u64> = (0..).map_while(|turn| halves.next_chunk(&parameters, turn % 4)).map(|(_, tasks)| tasks).collect();
+        assert_eq!(sizes, [13, 13, 13, 13, 6, 6, 6, 6, 3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub mod advise;
 pub mod collectives;
 pub mod factoring;
+mod farm;
 pub mod fuzzy;
 pub mod search;
 pub mod workers;

@@ -3,10 +3,14 @@
 //!
 //! The first iteration uses halves. At the end of an iteration, the task times of the latest ones determine the chunking of the next;
 //! at the end of a chunk, that of the rest of the iteration.
+//!
+//! A program is known by the names of the paper, or by the variable with the size of the next piece alone: then its MPI calls show the
+//! rest, and the probe follows the rule ([`piece_settings`]).
 
 mod best_rule;
 mod guard;
 mod observer;
+mod piece_settings;
 mod slowness;
 
 use std::collections::HashMap;
@@ -17,9 +21,11 @@ use sintonia_link::probe_protocol::{ActionRepeat, HookSide};
 use crate::schedule::{ChunkingParameters, SchedulingRule, TaskStatistics};
 use crate::tuning_points::{Actor, EventJoin, MeasurePoint, TuningMoment, TuningPoint, TuningTarget, TunletRequirements};
 use crate::tunlet::{PointEvent, TuningAction, Tunlet, TunletMetric};
+use crate::tunlets::farm::FarmObserver;
 use best_rule::{SimulationFit, choose_rule};
 use guard::{HarmGuard, ParameterOrigin};
 use observer::IterationObserver;
+pub use piece_settings::TotalSetting;
 
 /// Names in the program; by default those of the paper.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -115,6 +121,18 @@ pub struct FactoringSettings {
     pub weights: Vec<f64>,
     /// Names in the program.
     pub names: FactoringNames,
+    /// The master's variable with the number of tasks of the next piece, instead of names.
+    pub chunk: Option<String>,
+    /// With `chunk`: the number of tasks of a round, or the variable that holds it.
+    pub total: Option<TotalSetting>,
+    /// With `chunk`: the tag of messages with work.
+    pub tag: Option<i32>,
+    /// With `chunk`: the function that cuts a piece, or an MPI function that sends one, if the variable is not used after it.
+    pub at: Option<String>,
+    /// With `chunk`: the rank of the master; found if not given.
+    pub master: Option<u32>,
+    /// With `chunk`: fewest tasks of a piece.
+    pub least: u64,
 }
 
 impl Default for FactoringSettings {
@@ -124,6 +142,12 @@ impl Default for FactoringSettings {
             history: 3,
             weights: Vec::new(),
             names: FactoringNames::default(),
+            chunk: None,
+            total: None,
+            tag: None,
+            at: None,
+            master: None,
+            least: 1,
         }
     }
 }
@@ -175,6 +199,12 @@ pub struct FactoringTunlet {
     simulation_fit: SimulationFit,
     /// Whether the program has its initial values.
     is_restored: bool,
+    /// The program as its MPI calls show it, if only its variable is known.
+    farm: Option<FarmObserver>,
+    /// Then: the tuning point that switches the sizing of pieces on, which comes after the weights.
+    enabled: usize,
+    /// Then: whether it was reported that there is no master.
+    has_reported_no_master: bool,
 }
 
 impl FactoringTunlet {
@@ -199,6 +229,9 @@ impl FactoringTunlet {
             guard: HarmGuard::default(),
             simulation_fit: SimulationFit::default(),
             is_restored: false,
+            farm: settings.chunk.is_some().then(FarmObserver::default),
+            enabled: usize::MAX,
+            has_reported_no_master: false,
             settings,
         }
     }
@@ -272,6 +305,10 @@ impl FactoringTunlet {
     fn restore(&mut self) -> Vec<TuningAction> {
         self.is_restored = true;
         let why = "pauses between chunks take a large part of the time: the program's initial values are tried, and kept if faster";
+        if self.farm.is_some() {
+            let was_enabled = self.set_values.insert(self.enabled, 0.0) == Some(1.0);
+            return if was_enabled { vec![self.change(self.enabled, 0.0, why)] } else { Vec::new() };
+        }
         let changed = self.original_values.iter().filter(|(point, value)| self.set_values.get(point) != Some(value));
         let values: Vec<(usize, f64)> = changed.map(|(point, value)| (*point, *value)).collect();
         self.set_values.extend(values.iter().copied());
@@ -305,7 +342,15 @@ impl FactoringTunlet {
     }
 
     fn task_statistics(&self) -> TaskStatistics {
-        self.observer.task_statistics(self.workers, &self.settings.weights, self.min_chunk)
+        let statistics = self.observer.task_statistics(self.workers, &self.settings.weights, self.min_chunk);
+        let given = self.settings.total.as_ref().and_then(TotalSetting::number).unwrap_or(0);
+        TaskStatistics { tasks: if statistics.tasks > 0 { statistics.tasks } else { given }, ..statistics }
+    }
+
+    /// A change of a tuning point; of pieces only in the master.
+    fn change(&self, point: usize, value: f64, why: &str) -> TuningAction {
+        let rank = self.farm.as_ref().and_then(|farm| farm.master().or(self.settings.master));
+        TuningAction::Change { point, value, rank, why: why.to_owned() }
     }
 
     fn reason(&self, statistics: &TaskStatistics) -> String {
@@ -335,13 +380,17 @@ impl FactoringTunlet {
         if self.has_weights() {
             values.extend((0..self.workers).map(|worker| (WEIGHTS + worker, self.chunking.weight(worker))));
         }
-        let default = |point: usize| (point >= WEIGHTS).then_some(1.0);
+        let is_farm = self.farm.is_some();
+        if is_farm && self.can_start() {
+            values.push((self.enabled, 1.0));
+        }
+        let default = |point: usize| (point >= WEIGHTS && point != self.enabled).then_some(1.0);
         let is_new = |set: &HashMap<usize, f64>, (point, value): (usize, f64)| {
             set.get(&point).copied().or(default(point)).is_none_or(|now| (now - value).abs() >= min_change(point, now))
         };
         values.retain(|value| is_new(&self.set_values, *value));
         self.set_values.extend(values.iter().copied());
-        values.into_iter().map(|(point, value)| TuningAction::change(point, value, why)).collect()
+        values.into_iter().map(|(point, value)| self.change(point, value, why)).collect()
     }
 
     fn measure_iteration(&self, seconds: f64) -> Vec<TunletMetric> {
@@ -367,6 +416,9 @@ impl Tunlet for FactoringTunlet {
     }
 
     fn requirements(&mut self, processes: u32) -> TunletRequirements {
+        if self.farm.is_some() {
+            return self.piece_requirements(processes);
+        }
         let names = &self.settings.names;
         let measure = |actor, function: &str, side, values: &[&String]| MeasurePoint {
             actor,
@@ -402,15 +454,22 @@ impl Tunlet for FactoringTunlet {
 
     fn on_start(&mut self, processes: u32) -> Vec<TuningAction> {
         // Rules that need the number of tasks start with the first iteration.
-        if matches!(self.current_rule, SchedulingRule::Trapezoid | SchedulingRule::ModifiedFixedSize) {
+        if self.farm.is_none() && matches!(self.current_rule, SchedulingRule::Trapezoid | SchedulingRule::ModifiedFixedSize) {
             return Vec::new();
         }
         self.workers = processes.saturating_sub(1).max(1) as usize;
+        if self.farm.is_some() {
+            return self.start_farm(processes);
+        }
         self.chunking = self.current_rule.chunking(&self.task_statistics());
         self.changes("task times are not known yet")
     }
 
     fn on_event(&mut self, event: &PointEvent) -> Vec<TuningAction> {
+        if let Some(farm) = &mut self.farm {
+            let events = farm.events(event);
+            return events.into_iter().flat_map(|event| self.handle_farm_event(event)).collect();
+        }
         let value = |index: usize| event.values.get(index).copied().unwrap_or(0.0).max(0.0);
         match event.point {
             ITERATION_BEGINS => return self.iteration_begins(event),
@@ -421,6 +480,10 @@ impl Tunlet for FactoringTunlet {
             _ => {}
         }
         Vec::new()
+    }
+
+    fn on_tick(&mut self, time: f64) -> Vec<TuningAction> {
+        self.report_missing_master(time)
     }
 
     fn on_changed(&mut self, point: usize, _rank: u32, before: Option<f64>) {

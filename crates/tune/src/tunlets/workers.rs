@@ -2,6 +2,8 @@
 //! wait at no cost.
 //!
 //! The performance index is a model and may be wrong for a machine: the effect of a change is measured, and a change without benefit is undone.
+//!
+//! A program is known by the names of the paper, or by its variable with the number of workers alone: then its MPI calls show the rest.
 
 mod load_meter;
 mod performance_index;
@@ -12,6 +14,7 @@ use sintonia_link::probe_protocol::{ActionRepeat, HookSide};
 use crate::statistics::median;
 use crate::tuning_points::{Actor, EventJoin, MeasurePoint, TuningMoment, TuningPoint, TuningTarget, TunletRequirements};
 use crate::tunlet::{PointEvent, TuningAction, Tunlet, TunletMetric};
+use crate::tunlets::farm::{FarmEvent, FarmObserver};
 use load_meter::{IterationTotals, LoadMeter};
 use performance_index::MasterWorkerLoad;
 
@@ -62,11 +65,15 @@ pub struct WorkersSettings {
     pub worth: f64,
     /// Names in the program.
     pub names: WorkersNames,
+    /// The master's variable with the number of workers, instead of names.
+    pub variable: Option<String>,
+    /// With `variable`: the rank of the master; found if not given.
+    pub master: Option<u32>,
 }
 
 impl Default for WorkersSettings {
     fn default() -> WorkersSettings {
-        WorkersSettings { history: 3, worth: 0.02, names: WorkersNames::default() }
+        WorkersSettings { history: 3, worth: 0.02, names: WorkersNames::default(), variable: None, master: None }
     }
 }
 
@@ -110,13 +117,67 @@ pub struct WorkersTunlet {
     failures: Vec<FailedTrial>,
     /// The number that the latest iterations favour, and how many did.
     candidate: (u32, usize),
+    /// The program as its MPI calls show it, if only its variable is known.
+    farm: Option<FarmObserver>,
 }
 
 impl WorkersTunlet {
     /// A tunlet with these settings.
     pub fn new(settings: WorkersSettings) -> WorkersTunlet {
-        let load_meter = LoadMeter::new(settings.history);
-        WorkersTunlet { settings, max_workers: 1, load_meter, current_workers: 0, trial: None, failures: Vec::new(), candidate: (0, 0) }
+        WorkersTunlet {
+            max_workers: 1,
+            load_meter: LoadMeter::new(settings.history),
+            current_workers: 0,
+            trial: None,
+            failures: Vec::new(),
+            candidate: (0, 0),
+            farm: settings.variable.is_some().then(FarmObserver::default),
+            settings,
+        }
+    }
+
+    /// The requirements if only the variable is known.
+    fn farm_requirements(&self, variable: &str) -> TunletRequirements {
+        let master = self.settings.master;
+        TunletRequirements {
+            measures: FarmObserver::measures(master),
+            tunes: vec![TuningPoint {
+                actor: master.map_or(Actor::All, |rank| Actor::Ranks(vec![rank])),
+                target: TuningTarget::Variable(variable.to_owned()),
+                range: (1.0, f64::from(self.max_workers)),
+                moment: TuningMoment::BetweenRounds,
+                when: ActionRepeat::Once,
+            }],
+        }
+    }
+
+    fn handle_farm_event(&mut self, event: FarmEvent) -> Vec<TuningAction> {
+        match event {
+            FarmEvent::SecondMaster(rank) => {
+                let what = format!("rank {rank} sends to others and is answered, too: give the rank of the master as `master`");
+                return vec![TuningAction::Report(what)];
+            }
+            _ if self.farm.as_ref().is_some_and(FarmObserver::has_several_masters) => {}
+            FarmEvent::MasterFound | FarmEvent::PieceSent { .. } => {}
+            FarmEvent::RoundBegins { time, .. } => self.load_meter.begin_iteration(time, self.current_workers, 1.0),
+            FarmEvent::PieceAnswered { worker, sent, time, tasks, bytes, computation } => {
+                self.load_meter.piece_answered(tasks as f64);
+                if let Some(computation) = computation {
+                    // The size of a message, in bytes, takes the place of its tasks.
+                    self.load_meter.chunk_sent(worker, sent, computation.bytes);
+                    self.load_meter.chunk_begins(worker, computation.begin, computation.bytes);
+                    self.load_meter.chunk_ends(worker, computation.end);
+                    self.load_meter.chunk_received(bytes);
+                    self.load_meter.answer_arrived(bytes, time - computation.end);
+                }
+            }
+            FarmEvent::RoundEnds { time, workers } => {
+                self.current_workers = workers as u32;
+                self.load_meter.set_workers(self.current_workers);
+                return self.iteration_ends(time);
+            }
+        }
+        Vec::new()
     }
 
     fn iteration_ends(&mut self, time: f64) -> Vec<TuningAction> {
@@ -168,7 +229,8 @@ impl WorkersTunlet {
 
     fn request_change(&mut self, workers: u32, why: String) -> Vec<TuningAction> {
         self.candidate = (0, 0);
-        vec![TuningAction::change(0, f64::from(workers), why)]
+        let rank = self.farm.as_ref().and_then(FarmObserver::master);
+        vec![TuningAction::Change { point: 0, value: f64::from(workers), rank, why }]
     }
 }
 
@@ -192,6 +254,9 @@ impl Tunlet for WorkersTunlet {
 
     fn requirements(&mut self, processes: u32) -> TunletRequirements {
         self.max_workers = processes.saturating_sub(1).max(1);
+        if let Some(variable) = &self.settings.variable {
+            return self.farm_requirements(variable);
+        }
         let WorkersNames { iteration, send, worker, tasks, receive, compute, workers, unit } = &self.settings.names;
         let measure = |actor, function: &String, side, values: &[&str]| MeasurePoint {
             actor,
@@ -220,6 +285,10 @@ impl Tunlet for WorkersTunlet {
     }
 
     fn on_event(&mut self, event: &PointEvent) -> Vec<TuningAction> {
+        if let Some(farm) = &mut self.farm {
+            let events = farm.events(event);
+            return events.into_iter().flat_map(|event| self.handle_farm_event(event)).collect();
+        }
         let PointEvent { rank, time, .. } = *event;
         let value = |index: usize| event.values.get(index).copied().unwrap_or(0.0).max(0.0);
         match event.point {

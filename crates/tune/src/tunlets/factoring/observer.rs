@@ -183,6 +183,15 @@ impl IterationObserver {
         }
     }
 
+    /// The current iteration is over, with the tasks that are done.
+    pub(super) fn complete_iteration(&mut self) {
+        if !self.current.is_complete() && self.current.done_tasks() > 0 {
+            self.current.total = Some(self.current.done_tasks());
+            let iteration = self.current.clone();
+            self.store_complete(iteration);
+        }
+    }
+
     fn store_complete(&mut self, mut iteration: ObservedIteration) {
         iteration.assign_first_tasks();
         if self.complete.len() == self.history {

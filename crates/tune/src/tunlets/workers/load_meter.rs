@@ -22,12 +22,15 @@ pub(super) struct IterationTotals {
     pub returned_tasks: f64,
     /// Seconds of computation.
     pub computing: f64,
+    /// Tasks answered, where messages are known by their bytes only.
+    pub answered_tasks: f64,
 }
 
 impl IterationTotals {
     /// Measured index per task, comparable if the number of tasks changes.
     pub(super) fn index(&self) -> f64 {
-        f64::from(self.workers) * (self.seconds / self.sent_tasks).powi(2)
+        let tasks = if self.answered_tasks > 0.0 { self.answered_tasks } else { self.sent_tasks };
+        f64::from(self.workers) * (self.seconds / tasks).powi(2)
     }
 }
 
@@ -45,6 +48,8 @@ pub(super) struct LoadMeter {
     begun: HashMap<u32, VecDeque<(f64, f64)>>,
     /// Tasks and seconds of messages.
     messages: VecDeque<(f64, f64)>,
+    /// Bytes and seconds of the answer that the master received fastest, which did not wait for it.
+    fastest_answer: Option<(f64, f64)>,
     running: HashMap<u32, f64>,
 }
 
@@ -60,6 +65,7 @@ impl LoadMeter {
             sent: HashMap::new(),
             begun: HashMap::new(),
             messages: VecDeque::new(),
+            fastest_answer: None,
             running: HashMap::new(),
         }
     }
@@ -112,6 +118,31 @@ impl LoadMeter {
         self.current.returned_tasks += tasks;
     }
 
+    /// The number of workers of the current iteration, where it is known at its end only.
+    pub(super) fn set_workers(&mut self, workers: u32) {
+        self.current.workers = workers;
+    }
+
+    /// A piece of this many tasks is answered.
+    pub(super) fn piece_answered(&mut self, tasks: f64) {
+        self.current.answered_tasks += tasks;
+    }
+
+    /// The master has received an answer of this size, so long after the worker sent it.
+    pub(super) fn answer_arrived(&mut self, bytes: f64, seconds: f64) {
+        if seconds > 0.0 && self.fastest_answer.is_none_or(|(_, least)| seconds < least) {
+            self.fastest_answer = Some((bytes, seconds));
+        }
+    }
+
+    /// Latency and time per byte where all messages to workers have one size: the answers have another one.
+    fn line_through_answer(&self, messages: &[(f64, f64)]) -> Option<(f64, f64)> {
+        let (bytes, seconds) = (median(messages.iter().map(|(bytes, _)| *bytes))?, median(messages.iter().map(|(_, seconds)| *seconds))?);
+        let (answer_bytes, answer_seconds) = self.fastest_answer?;
+        let per_byte = (seconds - answer_seconds) / (bytes - answer_bytes);
+        (per_byte.is_finite() && per_byte > 0.0).then(|| ((seconds - per_byte * bytes).max(0.0), per_byte))
+    }
+
     fn match_messages(&mut self, rank: u32) {
         let (sent, begun) = (self.sent.entry(rank).or_default(), self.begun.entry(rank).or_default());
         let (Some((from, tasks)), Some((to, same))) = (sent.front().copied(), begun.front().copied()) else { return };
@@ -140,7 +171,8 @@ impl LoadMeter {
         let messages: Vec<(f64, f64)> = self.messages.iter().map(|(tasks, seconds)| (tasks * self.task_bytes, *seconds)).collect();
         let flat = || Some((median(messages.iter().map(|(_, seconds)| *seconds))?, 0.0));
         // A negative slope is noise.
-        let (latency, per_byte) = theil_sen_line(&messages).filter(|(_, slope)| *slope > 0.0).or_else(flat)?;
+        let line = theil_sen_line(&messages).filter(|(_, slope)| *slope > 0.0);
+        let (latency, per_byte) = line.or_else(|| self.line_through_answer(&messages)).or_else(flat)?;
         let (out, back) = (of(|iteration| iteration.sent_tasks)?, of(|iteration| iteration.returned_tasks)?);
         Some(MasterWorkerLoad {
             latency: latency.max(0.0),
