@@ -132,6 +132,11 @@ int main(int c, char **v)
         usleep(5000);
     }
     printf("knob %d calls %d\n", *(int *)dlsym(plugin, "plug_knob"), *(int *)dlsym(plugin, "plug_calls"));
+    dlclose(plugin);
+    plugin = dlopen("./libplug.so", RTLD_NOW);
+    kernel = (void (*)(int))dlsym(plugin, "kernel");
+    kernel(1);
+    printf("again %d calls %d\n", *(int *)dlsym(plugin, "plug_knob"), *(int *)dlsym(plugin, "plug_calls"));
     MPI_Finalize();
 }
 "#;
@@ -150,6 +155,8 @@ fn c667_a_library_that_is_loaded_later_is_searched_when_it_comes() {
         outcome.expect_status(0);
         let text = outcome.text();
         assert!(text.contains("knob 7 calls 200"), "{text}");
+        // It can be unloaded: what was loaded again is new.
+        assert!(text.contains("again 1 calls 1"), "{text}");
         assert!(text.contains("`kernel` is found now, in a library that was loaded later"), "{text}");
     });
 }

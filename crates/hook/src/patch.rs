@@ -115,7 +115,8 @@ pub fn hook(function: HookTarget, kind: HookKind, at_entry: &[HookRead], at_exit
         pending_return::prepare_saved_registers()?;
     }
     let mut states = lock();
-    let (number, site) = match site::all().enumerate().find(|(_, site)| is_site_of(site, function.address)) {
+    let is_known = |site: &HookSite| is_site_of(site, function.address) && code_at(site) != SiteCode::Other;
+    let (number, site) = match site::all().enumerate().find(|(_, site)| is_known(site)) {
         Some(known) => known,
         None => {
             let known = site::add(build_site(function)?).ok_or(PatchError::TooManyHooks)?;
@@ -129,7 +130,7 @@ pub fn hook(function: HookTarget, kind: HookKind, at_entry: &[HookRead], at_exit
         stub::entry(number).set_reads(at_entry, at_exit);
     }
     state.apply(number, site);
-    if !state.is_installed {
+    if !state.is_installed || code_at(site) == SiteCode::Original {
         install(site)?;
         state.is_installed = true;
     }
@@ -148,7 +149,9 @@ fn remove_hook(states: &mut [HookState], number: usize) -> Result<(), PatchError
     states[number] = HookState { is_installed: true, ..HookState::default() };
     states[number].apply(number, site);
     stub::entry(number).set_records(true, true);
-    uninstall(site)?;
+    if code_at(site) == SiteCode::Hooked {
+        uninstall(site)?;
+    }
     states[number].is_installed = false;
     Ok(())
 }
@@ -221,6 +224,26 @@ pub fn observes(number: u32, side: HookSide) -> bool {
 pub fn unhook_all() -> Result<(), PatchError> {
     let count = lock().len() as u32;
     (0..count).map(unhook).fold(Ok(()), Result::and)
+}
+
+/// What is at the address of a site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SiteCode {
+    /// The jump, or a trap.
+    Hooked,
+    /// The function as it was.
+    Original,
+    /// Something else, or nothing: the library was unloaded, and perhaps another one took its place.
+    Other,
+}
+
+fn code_at(site: &HookSite) -> SiteCode {
+    let mut bytes = vec![0; site.original.len()];
+    match memory::read(site.address, &mut bytes) {
+        Ok(()) if bytes == site.original => SiteCode::Original,
+        Ok(()) if bytes[0] == TRAP[0] || bytes == site.jump_bytes() => SiteCode::Hooked,
+        _ => SiteCode::Other,
+    }
 }
 
 fn is_site_of(site: &HookSite, address: u64) -> bool {

@@ -180,3 +180,35 @@ fn t024_inlined_calls_are_told_with_their_lines() {
     let Err(SymbolError::OtherKind { kind, .. }) = program.functions("knob") else { panic!("a variable") };
     assert_eq!(kind, "variable");
 }
+
+/// Symbols of functions by `nm`, without those of partial clones.
+fn function_symbols_by_nm(program: &Path) -> Vec<String> {
+    let output = Command::new("nm").args(["--defined-only", "-p"]).arg(program).output().expect("nm runs");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let words = text.lines().filter_map(|line| line.split_once(' ')?.1.split_once(' '));
+    // Weak data is V, and `data_start` is weak without a kind.
+    words.filter(|(kind, name)| "tTWi".contains(kind) && *name != "data_start").map(|(_, name)| name.to_owned()).collect()
+}
+
+#[test]
+fn t025_every_function_is_listed_by_a_name_that_finds_it() {
+    let sources =
+        [("g++", "a.cpp", CPP, "-O2"), ("g++", "a.cpp", CPP, "-O0"), ("gfortran", "a.f90", FORTRAN, "-O2"), ("cc", "a.c", INLINED, "-O2")];
+    for (compiler, file, text, level) in sources {
+        let (_folder, path) = build(compiler, &[(file, text)], &["-g", level]);
+        let program = ProgramImage::from_file(&path).expect("a program");
+        let listed = program.list_functions();
+        let symbols: Vec<&String> = listed.iter().flat_map(|function| &function.symbols).collect();
+        for symbol in function_symbols_by_nm(&path) {
+            assert!(symbols.contains(&&symbol), "{symbol} of {compiler} {level} is missing");
+        }
+        for function in listed.iter().filter(|function| !function.copies.is_empty()) {
+            let found = program.functions(&function.name).unwrap_or_else(|problem| panic!("{}: {problem}", function.name));
+            let addresses = |all: &[sintonia_symbols::ResolvedFunction]| all.iter().map(|one| one.address).collect::<Vec<_>>();
+            assert_eq!(addresses(&found), addresses(&function.copies), "{} {level}", function.name);
+        }
+        for variable in program.list_variables().iter().filter(|variable| variable.is_settable()) {
+            assert_eq!(program.variable(&variable.name).ok(), variable.resolved, "{}", variable.name);
+        }
+    }
+}

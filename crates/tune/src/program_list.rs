@@ -141,7 +141,7 @@ impl ProgramList {
             share(other).total_cmp(&share(one)).then_with(|| rank(one).cmp(&rank(other))).then_with(|| one.name.cmp(&other.name))
         });
         self.variables.sort_by(|one, other| (!one.can_be_set, &one.name).cmp(&(!other.can_be_set, &other.name)));
-        self.controls.sort_by(|one, other| (one.settable, &one.name).cmp(&(other.settable, &other.name)));
+        self.controls.sort_by_key(|control| (control.settable, std::cmp::Reverse(usefulness(&control.name)), control.name.clone()));
     }
 }
 
@@ -178,6 +178,22 @@ impl VariableLine {
     }
 }
 
+/// Whether a control variable is likely to matter for performance, by the words of its name: 2, 1, or 0 for what concerns messages to the user
+/// and errors.
+fn usefulness(control: &str) -> u8 {
+    const USEFUL: [&str; 10] =
+        ["eager", "algorithm", "segment", "max_send_size", "pipeline", "fanout", "progress", "threshold", "min_send", "short_msg"];
+    const USELESS: [&str; 12] =
+        ["verbose", "verbosity", "debug", "warn", "abort", "priority", "exclusivity", "version", "print", "show", "dump", "help"];
+    let name = control.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    match (has(&USELESS), has(&USEFUL)) {
+        (true, _) => 0,
+        (false, true) => 2,
+        (false, false) => 1,
+    }
+}
+
 /// Whether a function was written for the program, and does not come from a library's header.
 fn is_of_program(function: &ListedFunction) -> bool {
     let is_of_library = |name: &str| ["std::", "__gnu_cxx::", "void std::"].iter().any(|begin| name.starts_with(begin));
@@ -199,11 +215,10 @@ fn why_not_hooked(image: &ProgramImage, function: &ListedFunction) -> Option<Str
 }
 
 fn why_not_patched(image: &ProgramImage, copy: &sintonia_symbols::ResolvedFunction) -> Option<String> {
-    let Some(bytes) = image.initial_bytes(copy.address, copy.size + copy.padding) else {
-        return Some("its code is not in the file".into());
-    };
-    let (body, padding) = bytes.split_at(copy.size as usize);
-    sintonia_hook::check_code(copy.address, body, padding).err().map(|refusal| refusal.to_string())
+    let Some(body) = image.initial_bytes(copy.address, copy.size) else { return Some("its code is not in the file".into()) };
+    // The last function of a section has less space behind it than the next symbol suggests.
+    let padding = image.initial_bytes(copy.address + copy.size, copy.padding).unwrap_or_default();
+    sintonia_hook::check_code(copy.address, &body, &padding).err().map(|refusal| refusal.to_string())
 }
 
 /// The value that the file has for a variable.

@@ -66,12 +66,13 @@ fn report(list: Option<ProgramList>, status: ExitStatus, json: bool) -> Result<E
 
 fn list_lines(list: &ProgramList) -> Vec<String> {
     let run = list.run.map_or_else(String::new, |run| {
-        format!(", observed in {} for {}", text::format_plural(run.processes as u64, "process"), text::format_seconds(run.seconds))
+        let processes = if run.processes == 1 { "1 process".into() } else { format!("{} processes", run.processes) };
+        format!(", observed in {processes} for {}", text::format_seconds(run.seconds))
     });
     let mut lines = vec![format!("What can be tuned in {}{run}", list.program.display())];
     lines.extend(list.problems.iter().map(|problem| format!("Note: {problem}")));
     lines.extend(function_lines(&list.functions));
-    lines.extend(variable_lines(&list.variables));
+    lines.extend(variable_lines(&list.variables, list.run.is_some()));
     lines.extend(control_lines(list));
     lines.iter().map(|line| line.trim_end().to_owned()).collect()
 }
@@ -134,13 +135,13 @@ fn refusal(line: &FunctionLine) -> String {
     if line.inlined_at.is_empty() { why } else { format!("{why}: {}", first_of(&line.inlined_at)) }
 }
 
-fn variable_lines(variables: &[VariableLine]) -> Vec<String> {
+fn variable_lines(variables: &[VariableLine], is_run: bool) -> Vec<String> {
     let (can, cannot): (Vec<&VariableLine>, Vec<&VariableLine>) = variables.iter().partition(|line| line.can_be_set);
     let shown = &can[..can.len().min(MOST_LINES)];
     let column = |cell: &dyn Fn(&VariableLine) -> String| shown.iter().map(|line| cell(line)).collect::<Vec<String>>();
     let value = |line: &VariableLine| {
         let differs = if line.differs { ", others differ" } else { "" };
-        line.value.map_or_else(|| "none now".into(), |value| format!("{value}{differs}"))
+        line.value.map_or_else(|| if is_run { "none now".into() } else { String::new() }, |value| format!("{value}{differs}"))
     };
     let table = render_table([
         TextColumn::left("variable", column(&|line| short(&line.name))),
