@@ -213,7 +213,8 @@ fn c679_what_was_found_is_used_printed_and_remembered() {
     assert_eq!(result["gain_claimed"], true, "{result}");
     let printed = tune(&mpi, folder.path(), &["--use", "mine.tuned.toml", "--print-env"], Vec::new());
     assert!(printed.expect_status(0).stdout.contains("export FAST=1\n"), "{}", printed.text());
-    let used = tune(&mpi, folder.path(), &["--use", "mine.tuned.toml"], [vec!["env".to_owned(), "FIRST=1".into()], command.clone()].concat());
+    let used =
+        tune(&mpi, folder.path(), &["--use", "mine.tuned.toml"], [vec!["env".to_owned(), "FIRST=1".into()], command.clone()].concat());
     assert!(used.expect_status(0).stdout.contains("result 600\n"), "{}", used.text());
     let shown = tune(&mpi, folder.path(), &["--use", "mine.tuned.toml"], vec!["printenv".into(), "FAST".into()]);
     assert_eq!(shown.expect_status(0).stdout, "1\n");

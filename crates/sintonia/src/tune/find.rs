@@ -20,7 +20,7 @@ use crate::record::RecordArgs;
 use crate::text::{format_plural, format_seconds};
 use crate::{Error, output};
 use display::{print_facts, print_result};
-use trial::{OutputCheck, TrialMeasure, TrialProgram};
+use trial::{OutputCheck, PrintedNumber, TrialMeasure, TrialProgram};
 
 /// A gain below this is not claimed.
 const FLOOR: f64 = 0.01;
@@ -48,6 +48,13 @@ pub(crate) struct FindArgs {
     /// With --find: a run counts only if its standard output matches this regular expression, instead of being compared
     #[arg(long, value_name = "REGEX", requires = "find", conflicts_with = "verify")]
     expect: Option<String>,
+    /// With --find: measure the time that the program prints: the number in the parentheses of this regular expression [default: the time in
+    /// the main loop, or from MPI_Init to MPI_Finalize]
+    #[arg(long, value_name = "REGEX", requires = "find")]
+    time: Option<String>,
+    /// With --find: measure a rate that the program prints, as --time does; more is better
+    #[arg(long, value_name = "REGEX", requires = "find", conflicts_with = "time")]
+    rate: Option<String>,
     /// With --find: write the settings here [default: the program's name with .tuned.toml], and next to it a file for shells
     #[arg(long, value_name = "FILE", requires = "find")]
     save: Option<PathBuf>,
@@ -60,6 +67,14 @@ pub(crate) struct FindArgs {
     /// With --find: list what would be tried, and why, after the first run
     #[arg(long, requires = "find")]
     dry_run: bool,
+}
+
+impl FindArgs {
+    fn printed_number(&self) -> Result<Option<PrintedNumber>, Error> {
+        let expressions = [(&self.time, false), (&self.rate, true)];
+        let given = expressions.into_iter().find_map(|(expression, is_rate)| Some((expression.as_ref()?, is_rate)));
+        given.map(|(expression, is_rate)| PrintedNumber::new(expression, is_rate)).transpose()
+    }
 }
 
 /// How much may be spent.
@@ -79,6 +94,11 @@ pub(crate) fn run(args: &FindArgs, record: &RecordArgs) -> Result<ExitCode, Erro
     let folder =
         tempfile::Builder::new().prefix(".sintonia-find-").tempdir_in(".").map_err(|source| Error::Write { path: ".".into(), source })?;
     let mut program = TrialProgram::new(&record.command, folder.path(), check)?;
+    let printed = args.printed_number()?;
+    let is_printed = printed.is_some();
+    if let Some(number) = printed {
+        program.measure = TrialMeasure::Printed(number);
+    }
     let first = program.run_first(record.output.as_deref())?;
     if first.exit_code != 0 {
         eprintln!("sintonia: the command failed without any change, so no settings are tried");
@@ -89,7 +109,7 @@ pub(crate) fn run(args: &FindArgs, record: &RecordArgs) -> Result<ExitCode, Erro
     if facts.work_s <= 0.0 {
         return Err(Error::Other("no time between MPI_Init and MPI_Finalize was recorded, so there is nothing to compare".into()));
     }
-    let main_loop = if facts.calls <= MAX_LOOP_CALLS { MainLoop::find(&recording)? } else { None };
+    let main_loop = if !is_printed && facts.calls <= MAX_LOOP_CALLS { MainLoop::find(&recording)? } else { None };
     let system = system_facts(first.system, &words);
     let identity = identity(&recording, record);
     drop(recording);
@@ -98,16 +118,26 @@ pub(crate) fn run(args: &FindArgs, record: &RecordArgs) -> Result<ExitCode, Erro
     let candidates = all_candidates(args, &facts, &system, known.as_ref());
     let limits = limits(args.budget, first.elapsed_s);
     if !record.json {
-        print_facts(&facts, main_loop.as_ref(), &candidates, known.as_ref(), limits);
+        let expression = args.time.as_deref().or(args.rate.as_deref());
+        print_facts(&facts, main_loop.as_ref(), &candidates, known.as_ref(), limits, expression);
     }
     if args.dry_run {
         return print_dry_run(&candidates, record.json);
     }
-    program.measure = main_loop.as_ref().map_or(TrialMeasure::Run, |found| TrialMeasure::MainLoop(found.name.clone()));
+    if let Some(found) = &main_loop {
+        program.measure = TrialMeasure::MainLoop(found.name.clone());
+    }
     program.is_quiet = record.json;
     let result = search(&candidates, limits, &mut program)?;
     let settings = tuned_settings(&result, &identity, record, program.measure.name());
-    let outcome = FindOutcome { facts: &facts, main_loop: main_loop.as_ref(), result: &result, settings: &settings, file: &file };
+    let outcome = FindOutcome {
+        facts: &facts,
+        main_loop: main_loop.as_ref(),
+        result: &result,
+        settings: &settings,
+        file: &file,
+        measure: program.measure.name(),
+    };
     if result.is_claimed {
         write_settings(&file, &settings)?;
     }
@@ -125,6 +155,7 @@ struct FindOutcome<'a> {
     result: &'a SearchResult,
     settings: &'a TunedSettings,
     file: &'a Path,
+    measure: &'static str,
 }
 
 /// The candidates that follow from the run, those of the user, and what was found before.

@@ -2,6 +2,7 @@
 
 use sintonia_autotune::{CandidateResult, CandidateState, MainLoop, RunFacts, SearchEvent, SearchLimits, TunedSettings, TuningCandidate};
 
+use super::trial::TrialMeasure;
 use super::{FindOutcome, format_budget, shell_file};
 use crate::text::{format_percent, format_plural, format_seconds};
 
@@ -12,6 +13,7 @@ pub(super) fn print_facts(
     candidates: &[TuningCandidate],
     known: Option<&TunedSettings>,
     limits: SearchLimits,
+    measured: Option<&str>,
 ) {
     let ranks = format_plural(u64::from(facts.ranks), "rank");
     eprintln!(
@@ -23,12 +25,13 @@ pub(super) fn print_facts(
         facts.faults_per_s
     );
     match main_loop {
+        _ if measured.is_some() => eprintln!("sintonia: what is measured is the number that matches '{}'", measured.unwrap_or_default()),
         Some(MainLoop { name, iterations, seconds, share }) => eprintln!(
             "sintonia: main loop {name}: {iterations} iterations of {}, {} of the time; it is what is measured",
             format_seconds(seconds / *iterations as f64),
             format_percent(*share)
         ),
-        None => eprintln!("sintonia: no main loop was found; the time from MPI_Init to MPI_Finalize is what is measured"),
+        None => eprintln!("sintonia: the time from MPI_Init to MPI_Finalize is what is measured"),
     }
     match known {
         Some(known) if known.environment.is_empty() => eprintln!("sintonia: an earlier search found nothing that pays"),
@@ -39,8 +42,8 @@ pub(super) fn print_facts(
     eprintln!("sintonia: {number} to try in {}", format_budget(limits.budget_s));
 }
 
-/// An event of the search.
-pub(super) fn print_event(event: SearchEvent<'_>) {
+/// An event of the search; `is_time` tells whether what is measured is in seconds.
+pub(super) fn print_event(event: SearchEvent<'_>, is_time: bool) {
     match event {
         SearchEvent::Round { round, candidates } => {
             eprintln!("sintonia: round {round}: {}", format_plural(candidates as u64, "setting"));
@@ -52,7 +55,8 @@ pub(super) fn print_event(event: SearchEvent<'_>) {
         }
         SearchEvent::Pair { reference_s, tuned_s } => {
             let ratio = signed_percent(reference_s / tuned_s);
-            eprintln!("  {ratio:>7}  {} unchanged, {} with the settings", format_seconds(reference_s), format_seconds(tuned_s));
+            let times = || format!("{} unchanged, {} with the settings", format_seconds(reference_s), format_seconds(tuned_s));
+            eprintln!("  {ratio:>7}  {}", if is_time { times() } else { "with the settings".into() });
         }
     }
 }
@@ -71,13 +75,13 @@ pub(super) fn print_result(outcome: &FindOutcome, json: bool) {
 }
 
 fn result_json(outcome: &FindOutcome) -> serde_json::Value {
-    let FindOutcome { facts, main_loop, result, settings, file } = outcome;
+    let FindOutcome { facts, main_loop, result, settings, file, measure } = outcome;
     serde_json::json!({
         "gain_claimed": result.is_claimed,
         "speedup": result.gain,
         "environment": result.settings,
         "pairs_s": result.pairs,
-        "measure": if main_loop.is_some() { "main loop" } else { "run" },
+        "measure": measure,
         "candidates": result.candidates,
         "noise": result.noise,
         "runs": result.runs,
@@ -90,7 +94,7 @@ fn result_json(outcome: &FindOutcome) -> serde_json::Value {
 }
 
 fn result_lines(outcome: &FindOutcome) -> Vec<String> {
-    let FindOutcome { result, settings, file, .. } = outcome;
+    let FindOutcome { result, settings, file, measure, .. } = outcome;
     let mut lines = vec![String::new()];
     lines.extend(result.candidates.iter().filter_map(candidate_line));
     let runs = format_plural(result.runs as u64, "run");
@@ -99,14 +103,14 @@ fn result_lines(outcome: &FindOutcome) -> Vec<String> {
     match (&settings.gain, &result.gain) {
         (Some(gain), _) => {
             let speedup = gain.speedup;
+            let medians = || format!(" (median {} instead of {})", format_seconds(gain.tuned_s), format_seconds(gain.reference_s));
             lines.push(format!(
-                "{:.3} times as fast, with 95 % confidence {:.3} to {:.3} from {} (median {} instead of {})",
+                "{:.3} times as fast, with 95 % confidence {:.3} to {:.3} from {}{}",
                 speedup.ratio,
                 speedup.low,
                 speedup.high,
                 format_plural(speedup.pairs as u64, "pair"),
-                format_seconds(gain.tuned_s),
-                format_seconds(gain.reference_s)
+                if *measure == TrialMeasure::PRINTED { String::new() } else { medians() }
             ));
             lines.extend(settings.environment.export_lines().iter().map(|line| format!("  {line}")));
             let (file, shell) = (file.display(), shell_file(file));

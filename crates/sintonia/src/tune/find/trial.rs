@@ -47,17 +47,45 @@ impl OutputCheck {
     pub(super) fn new(command: Option<&str>, expression: Option<&str>) -> Result<OutputCheck, Error> {
         match (command, expression) {
             (Some(command), _) => Ok(OutputCheck::Command(command.to_owned())),
-            (None, Some(expression)) => match Regex::new(expression) {
-                Ok(expression) => Ok(OutputCheck::Expression(expression)),
-                Err(error) => Err(Error::Other(format!("'{expression}' is not a regular expression: {error}"))),
-            },
+            (None, Some(expression)) => Ok(OutputCheck::Expression(parse_expression(expression)?)),
             (None, None) => Ok(OutputCheck::Comparison),
         }
     }
 }
 
+/// A number in the output of a run that is measured.
+pub(super) struct PrintedNumber {
+    expression: Regex,
+    /// Whether more is better.
+    is_rate: bool,
+}
+
+impl PrintedNumber {
+    pub(super) fn new(expression: &str, is_rate: bool) -> Result<PrintedNumber, Error> {
+        let expression = parse_expression(expression)?;
+        match expression.captures_len() {
+            1 => Err(Error::Other(format!("'{expression}' captures nothing: put the number in parentheses"))),
+            _ => Ok(PrintedNumber { expression, is_rate }),
+        }
+    }
+
+    /// The time, or the time for one unit of a rate.
+    fn seconds(&self, output: &str) -> Result<f64, String> {
+        let last = self.expression.captures_iter(output).last().and_then(|captures| captures.get(1));
+        let number = last.and_then(|number| number.as_str().trim().parse::<f64>().ok()).filter(|number| *number > 0.0);
+        let number = number.ok_or_else(|| format!("no number was printed that matches '{}'", self.expression))?;
+        Ok(if self.is_rate { 1.0 / number } else { number })
+    }
+}
+
+fn parse_expression(expression: &str) -> Result<Regex, Error> {
+    Regex::new(expression).map_err(|error| Error::Other(format!("'{expression}' is not a regular expression: {error}")))
+}
+
 /// What is measured in each run.
 pub(super) enum TrialMeasure {
+    /// A number that the program prints.
+    Printed(PrintedNumber),
     /// The time from MPI_Init to MPI_Finalize.
     Run,
     /// The time in the main loop with this name.
@@ -65,8 +93,12 @@ pub(super) enum TrialMeasure {
 }
 
 impl TrialMeasure {
+    /// The name of a number that the program prints, which need not be in seconds.
+    pub(super) const PRINTED: &'static str = "printed number";
+
     pub(super) fn name(&self) -> &'static str {
         match self {
+            TrialMeasure::Printed(_) => TrialMeasure::PRINTED,
             TrialMeasure::Run => "run",
             TrialMeasure::MainLoop(_) => "main loop",
         }
@@ -133,6 +165,11 @@ impl<'a> TrialProgram<'a> {
         {
             return Err(Error::Other(format!("the program without any change does not pass the check: {reason}")));
         }
+        if exit_code == 0
+            && let TrialMeasure::Printed(number) = &self.measure
+        {
+            number.seconds(&ended.output).map_err(Error::Other)?;
+        }
         self.add_reference(&ended);
         Ok(FirstRun { exit_code, recording, elapsed_s: ended.elapsed.as_secs_f64(), system })
     }
@@ -180,10 +217,11 @@ impl<'a> TrialProgram<'a> {
         }
     }
 
-    /// The measured time of a recording.
-    fn measured_s(&self, path: &Path) -> Result<Result<f64, String>, Error> {
+    /// The measured time of a run.
+    fn measured_s(&self, path: &Path, output: &str) -> Result<Result<f64, String>, Error> {
         let recording = Recording::open(path)?;
         Ok(match &self.measure {
+            TrialMeasure::Printed(number) => number.seconds(output),
             TrialMeasure::Run => Ok(RunFacts::from_recording(&recording)?.work_s),
             TrialMeasure::MainLoop(name) => match MainLoop::find(&recording)?.filter(|found| found.name == *name) {
                 Some(found) => Ok(found.seconds),
@@ -233,7 +271,7 @@ impl<'a> TrialProgram<'a> {
             return Err(Error::Other(format!("the unchanged program does not pass the check any more: {reason}")));
         }
         self.add_reference(&ended);
-        let outcome = match self.measured_s(&recording)? {
+        let outcome = match self.measured_s(&recording, &ended.output)? {
             Ok(seconds) => TrialOutcome::Measured(seconds),
             Err(reason) => TrialOutcome::Rejected(reason),
         };
@@ -241,7 +279,7 @@ impl<'a> TrialProgram<'a> {
     }
 
     fn is_profile(&self) -> bool {
-        matches!(self.measure, TrialMeasure::Run)
+        !matches!(self.measure, TrialMeasure::MainLoop(_))
     }
 }
 
@@ -269,14 +307,14 @@ impl TrialRunner for TrialProgram<'_> {
         }
         let outcome = match rejection {
             Some(reason) => TrialOutcome::Rejected(reason),
-            None => self.measured_s(&recording)?.map_or_else(TrialOutcome::Rejected, TrialOutcome::Measured),
+            None => self.measured_s(&recording, &ended.output)?.map_or_else(TrialOutcome::Rejected, TrialOutcome::Measured),
         };
         Ok(TrialRun { elapsed_s: elapsed.as_secs_f64(), outcome })
     }
 
     fn tell(&mut self, event: SearchEvent<'_>) {
         if !self.is_quiet {
-            super::display::print_event(event);
+            super::display::print_event(event, self.measure.name() != TrialMeasure::PRINTED);
         }
     }
 }
