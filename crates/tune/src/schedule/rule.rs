@@ -121,6 +121,22 @@ impl SchedulingRule {
         matches!(self, Weighted | AdaptiveWeighted | AdaptiveWeightedByBatch | AdaptiveWeightedByChunk | Adaptive)
     }
 
+    /// Whether it holds tasks back by a margin.
+    pub fn has_margin(self) -> bool {
+        matches!(self, SchedulingRule::Factoring | SchedulingRule::Adaptive)
+    }
+
+    /// Whether its batches have another number of chunks than there are workers.
+    pub fn sets_chunk_count(self) -> bool {
+        matches!(self, SchedulingRule::Guided | SchedulingRule::Adaptive)
+    }
+
+    /// Whether it sets the size of a chunk instead of shares.
+    pub fn sets_chunk_size(self) -> bool {
+        use SchedulingRule::{FixedSize, ModifiedFixedSize, SelfScheduling, Trapezoid};
+        matches!(self, SelfScheduling | FixedSize | ModifiedFixedSize | Trapezoid)
+    }
+
     /// The chunking parameters of the rule. Unknown statistics give halves.
     pub fn chunking(self, statistics: &TaskStatistics) -> ChunkingParameters {
         let halves = || ChunkingParameters::with_factors([0.5; 3]);

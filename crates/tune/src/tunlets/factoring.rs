@@ -13,7 +13,7 @@ mod observer;
 mod piece_settings;
 mod slowness;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::Deserialize;
 use sintonia_link::probe_protocol::{ActionRepeat, HookSide};
@@ -205,6 +205,8 @@ pub struct FactoringTunlet {
     enabled: usize,
     /// Then: whether it was reported that there is no master.
     has_reported_no_master: bool,
+    /// Tuning points that the program does not have.
+    missing: BTreeSet<usize>,
 }
 
 impl FactoringTunlet {
@@ -232,6 +234,7 @@ impl FactoringTunlet {
             farm: settings.chunk.is_some().then(FarmObserver::default),
             enabled: usize::MAX,
             has_reported_no_master: false,
+            missing: BTreeSet::new(),
             settings,
         }
     }
@@ -286,7 +289,10 @@ impl FactoringTunlet {
     fn follow_best_rule(&mut self, statistics: &TaskStatistics, seconds: f64) -> Vec<TuningAction> {
         self.simulation_fit.add_measurement(seconds);
         let situations = self.observer.scenarios(self.workers, self.min_chunk);
-        let Some(choice) = choose_rule(self.current_rule, statistics, &situations, self.simulation_fit.noise()) else { return Vec::new() };
+        let is_possible = |rule| self.lacks(rule).is_none();
+        let Some(choice) = choose_rule(self.current_rule, statistics, &situations, self.simulation_fit.noise(), is_possible) else {
+            return Vec::new();
+        };
         self.simulation_fit.set_expectation(&choice, self.current_rule);
         (self.current_rule, self.chunking) = (choice.rule, choice.chunking);
         self.changes(&choice.why)
@@ -339,6 +345,32 @@ impl FactoringTunlet {
         self.chunking.factors[2] = new.factors[2];
         (self.chunking.weights, self.chunking.margin) = (new.weights, new.margin);
         self.changes(&self.reason(&statistics))
+    }
+
+    /// The first tuning point that a rule needs and the program does not have.
+    fn lacks(&self, rule: SchedulingRule) -> Option<usize> {
+        let is_needed = |point: &&usize| match **point {
+            CHUNKS => rule.sets_chunk_count(),
+            MARGIN => rule.has_margin(),
+            CHUNK => rule.sets_chunk_size(),
+            DECREMENT => rule == SchedulingRule::Trapezoid,
+            point if point < CHUNKS => !rule.sets_chunk_size(),
+            _ => rule.has_weights(),
+        };
+        self.missing.iter().find(is_needed).copied()
+    }
+
+    /// The setting with the name of a tuning point, and the name.
+    fn setting_of(&self, point: usize) -> (&'static str, &str) {
+        let names = &self.settings.names;
+        match point {
+            CHUNKS => ("chunks", &names.chunks),
+            MARGIN => ("margin", &names.margin),
+            CHUNK => ("chunk", &names.chunk),
+            DECREMENT => ("less", &names.less),
+            point if point < CHUNKS => ("factors", &names.factors[point]),
+            _ => ("weights", &names.weights),
+        }
     }
 
     fn task_statistics(&self) -> TaskStatistics {
@@ -490,6 +522,23 @@ impl Tunlet for FactoringTunlet {
         if let Some(before) = before {
             self.original_values.entry(point).or_insert(before);
         }
+    }
+
+    fn on_refused(&mut self, point: usize, _rank: u32, why: &str) -> Vec<TuningAction> {
+        let knew = self.lacks(self.current_rule).is_some();
+        if self.farm.is_some() || !why.contains("not found") || !self.missing.insert(point) || knew {
+            return Vec::new();
+        }
+        // `auto` uses the rules that need no such variable.
+        let RuleChoice::Rule(rule) = self.settings.rule else { return Vec::new() };
+        if self.lacks(rule).is_none() {
+            return Vec::new();
+        }
+        let (setting, name) = self.setting_of(point);
+        vec![TuningAction::Report(format!(
+            "{} needs `{name}`, which the program does not have: give its name as `names.{setting}`; or name only the variable with the size of a piece, as `chunk`, which is enough for every rule",
+            rule.name()
+        ))]
     }
 
     fn metrics(&self) -> Vec<TunletMetric> {
@@ -644,6 +693,20 @@ mod tests {
         }
         assert_eq!(toml::from_str::<FactoringSettings>("rule = \"auto\"").expect("right").rule, RuleChoice::Best);
         assert_eq!(toml::from_str::<FactoringSettings>("[names]\nworkers = \"crew\"").expect("right").names.workers, "crew");
+    }
+
+    #[test]
+    fn a_missing_variable_is_reported_with_its_setting_if_the_rule_needs_it() {
+        let mut guided = tunlet("rule = \"gss\"\n[names]\nchunks = \"pieces\"");
+        assert_eq!(guided.on_refused(MARGIN, 0, "MARGIN was not found there"), []);
+        let reports = guided.on_refused(CHUNKS, 0, "pieces was not found there");
+        assert!(
+            matches!(&reports[..], [TuningAction::Report(what)] if what.starts_with("GSS needs `pieces`") && what.contains("`names.chunks`")),
+            "{reports:?}"
+        );
+        let mut best = tunlet("rule = \"auto\"");
+        assert_eq!(best.on_refused(WEIGHTS, 0, "WEIGHT[1] was not found there"), []);
+        assert!(best.lacks(SchedulingRule::AdaptiveWeighted).is_some() && best.lacks(SchedulingRule::Guided).is_none());
     }
 
     #[test]

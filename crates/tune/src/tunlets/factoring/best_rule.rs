@@ -62,17 +62,20 @@ impl SimulationFit {
     }
 }
 
-/// The best rule for these scenarios; the current one is kept if none is better by more than the noise.
+/// The best rule for these scenarios among those that the program can follow; the current one is kept if none is better by more than the
+/// noise.
 pub(super) fn choose_rule(
     current: SchedulingRule,
     statistics: &TaskStatistics,
     scenarios: &[SchedulingScenario],
     noise: f64,
+    is_possible: impl Fn(SchedulingRule) -> bool,
 ) -> Option<BestRule> {
     let ideal = scenarios.iter().map(SchedulingScenario::ideal_time).sum::<f64>() / scenarios.len() as f64;
     let tried: Vec<(SchedulingRule, ChunkingParameters, SimulatedIteration)> = SchedulingRule::ALL
         .into_iter()
         .filter(|rule| *rule == current || is_distinct(*rule))
+        .filter(|rule| is_possible(*rule))
         .filter_map(|rule| {
             let chunking = rule.chunking(statistics);
             let outcome = mean_outcome(scenarios.iter().map(|scenario| simulate(&chunking, scenario, MAX_CHUNKS)))?;
@@ -132,8 +135,8 @@ mod tests {
 
     #[test]
     fn equal_tasks_with_overhead_get_few_chunks() {
-        let choice =
-            choose_rule(SchedulingRule::Factoring2, &task_statistics(4, 0.0, 0.01), &[scenario(&[1.0], 4, 0.01)], 0.01).expect("a choice");
+        let choice = choose_rule(SchedulingRule::Factoring2, &task_statistics(4, 0.0, 0.01), &[scenario(&[1.0], 4, 0.01)], 0.01, |_| true)
+            .expect("a choice");
         assert_eq!((choice.outcome.chunks, choice.chunking.weights.len()), (4, 0), "{}", choice.why);
         assert!(choice.why.contains("FAC2"), "{}", choice.why);
     }
@@ -141,8 +144,9 @@ mod tests {
     #[test]
     fn long_first_tasks_are_not_divided_equally() {
         let current = SchedulingRule::Static;
-        let choice = choose_rule(current, &task_statistics(4, 0.6e-3, 1e-5), &[scenario(&[0.9, 0.05, 0.03, 0.02], 4, 1e-5)], 0.01)
-            .expect("a choice");
+        let choice =
+            choose_rule(current, &task_statistics(4, 0.6e-3, 1e-5), &[scenario(&[0.9, 0.05, 0.03, 0.02], 4, 1e-5)], 0.01, |_| true)
+                .expect("a choice");
         assert_ne!(choice.rule, current);
         assert!(choice.outcome.seconds < 0.3, "{}", choice.why);
     }
@@ -155,21 +159,21 @@ mod tests {
             SchedulingRule::DynamicFactoring,
             SchedulingRule::AdaptiveWeightedByChunk,
         ] {
-            let choice =
-                choose_rule(current, &task_statistics(4, 0.1e-3, 1e-7), &[scenario(&[0.5, 0.5], 4, 1e-7)], 0.01).expect("a choice");
+            let choice = choose_rule(current, &task_statistics(4, 0.1e-3, 1e-7), &[scenario(&[0.5, 0.5], 4, 1e-7)], 0.01, |_| true)
+                .expect("a choice");
             assert_eq!(choice.rule, current, "{}", choice.why);
         }
     }
 
     #[test]
     fn without_scenarios_there_is_no_choice() {
-        assert_eq!(choose_rule(SchedulingRule::Static, &task_statistics(4, 0.0, 0.0), &[], 0.01), None);
+        assert_eq!(choose_rule(SchedulingRule::Static, &task_statistics(4, 0.0, 0.0), &[], 0.01, |_| true), None);
     }
 
     #[test]
     fn noise_is_the_spread_of_the_ratios() {
-        let choice =
-            choose_rule(SchedulingRule::Static, &task_statistics(4, 0.0, 0.0), &[scenario(&[1.0], 4, 0.0)], 0.01).expect("a choice");
+        let choice = choose_rule(SchedulingRule::Static, &task_statistics(4, 0.0, 0.0), &[scenario(&[1.0], 4, 0.0)], 0.01, |_| true)
+            .expect("a choice");
         let mut fit = SimulationFit::default();
         assert_eq!(fit.noise(), UNKNOWN_NOISE);
         fit.set_expectation(&choice, choice.rule);
