@@ -9,7 +9,7 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
-use sintonia_link::probe_protocol::{HookKind, HookRead, HookSide, HookTarget};
+use sintonia_link::probe_protocol::{HookKind, HookRead, HookSide, HookTarget, Recorded};
 
 use crate::counting_start::CountingStart;
 use crate::memory;
@@ -148,7 +148,7 @@ fn remove_hook(states: &mut [HookState], number: usize) -> Result<(), PatchError
     // If the jump cannot be removed, it leads to the original function only.
     states[number] = HookState { is_installed: true, ..HookState::default() };
     states[number].apply(number, site);
-    stub::entry(number).set_records(true, true);
+    stub::entry(number).set_records(Recorded::ALL);
     if code_at(site) == SiteCode::Hooked {
         uninstall(site)?;
     }
@@ -198,11 +198,10 @@ pub(crate) fn throttled_candidates() -> Vec<(u32, CountingStart)> {
     lock().iter().enumerate().filter_map(throttles).collect()
 }
 
-/// Selects whether events at entry and exit are recorded, for a hook whose sums suffice. A hook that is removed records both when it comes
-/// back.
-pub fn set_records(number: u32, entry: bool, exit: bool) {
+/// Selects what a hook records. A hook that was removed records everything when it comes back.
+pub fn set_records(number: u32, recorded: Recorded) {
     if lock().get(number as usize).is_some() {
-        stub::entry(number as usize).set_records(entry, exit);
+        stub::entry(number as usize).set_records(recorded);
     }
 }
 

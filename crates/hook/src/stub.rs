@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use sintonia_link::call_sums::slot_offset;
-use sintonia_link::probe_protocol::HookRead;
+use sintonia_link::probe_protocol::{HookRead, Recorded};
 use sintonia_link::ring::{HookPoint, tag};
 
 use crate::prologue::ResultRegisters;
@@ -12,8 +12,10 @@ use crate::read_steps;
 /// Maximum number of hooks in one process.
 pub(crate) const MOST_HOOKS: usize = 2048;
 const STUB_BYTES: u64 = 16;
-/// Entry and exit are recorded.
-const RECORDS_ALL: u64 = HookPoint::Entry as u64 | HookPoint::Exit as u64;
+/// Squares and maxima are kept in the sums.
+const RECORDS_SUMS: u64 = 4;
+/// Everything is recorded.
+const RECORDS_ALL: u64 = HookPoint::Entry as u64 | HookPoint::Exit as u64 | RECORDS_SUMS;
 
 unsafe extern "C" {
     fn sintonia_stubs_wrap();
@@ -34,7 +36,7 @@ pub(crate) struct HookEntry {
     pub actions: [AtomicU64; 2],
     /// Offset of the hook's slot in a table of sums.
     sums: AtomicU64,
-    /// The points whose events are recorded: 1 entry, 2 exit.
+    /// What is recorded: 1 events at entry, 2 at exit, 4 squares and maxima in the sums.
     records: AtomicU64,
     unused: u64,
     replacement: AtomicU64,
@@ -80,14 +82,16 @@ impl HookEntry {
         self.replacement.store(by, Ordering::Release);
     }
 
-    /// The points whose events are recorded.
-    pub(crate) fn records(&self) -> u64 {
-        self.records.load(Ordering::Relaxed)
+    /// Whether any events are recorded.
+    pub(crate) fn records_events(&self) -> bool {
+        self.records.load(Ordering::Relaxed) & !RECORDS_SUMS != 0
     }
 
-    /// Selects the points whose events are recorded. Sums are kept in any case.
-    pub(crate) fn set_records(&self, entry: bool, exit: bool) {
-        self.records.store(u64::from(entry) * HookPoint::Entry as u64 | u64::from(exit) * HookPoint::Exit as u64, Ordering::Relaxed);
+    /// Selects the events that are recorded, and whether sums are needed in full. Calls and their time are counted in any case.
+    pub(crate) fn set_records(&self, Recorded { entry, exit, sums }: Recorded) {
+        let of = |is_recorded: bool, flag: u64| u64::from(is_recorded) * flag;
+        let flags = of(entry, HookPoint::Entry as u64) | of(exit, HookPoint::Exit as u64) | of(sums, RECORDS_SUMS);
+        self.records.store(flags, Ordering::Relaxed);
     }
 
     /// Whether actions are scheduled here.

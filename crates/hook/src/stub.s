@@ -13,7 +13,7 @@ sintonia_ring: .zero 56         # +0 next record, +8 end of the chunk, +16 the r
 
 # An entry of the hook table: +0 address of the relocated function, +8 first word of its entry records, +16 of its exit records,
 # +24 values to read at entry, +32 at exit, +40 actions at entry, +48 at exit, +56 offset of its sums in a table, +64 what is recorded: 1
-# entries, 2 exits. For a replaced function: +80 replacement, +88 result registers besides rax: 1 rdx, 2 xmm0 and xmm1.
+# entries, 2 exits, 4 squares and maxima in the sums. For a replaced function: +80 replacement, +88 result registers besides rax: 1 rdx, 2 xmm0 and xmm1.
 
 # A slot of the table of sums: +0 entries, +8 exits, +16 durations, +56 ticks in MPI functions; of each quantity +0 total, +8 and +16
 # squares, +24 and +32 maxima of even and odd generations. The table starts with the generation. Each word is changed by one instruction
@@ -58,9 +58,9 @@ sintonia_ring: .zero 56         # +0 next record, +8 end of the chunk, +16 the r
 1:
 .endm
 
-# Adds the value in rax, which is in the frame as well, to a quantity of the slot in rcx; rdx has the generation. Uses rax and rdx.
-.macro ADD_QUANTITY first, value
-    addq %rax, \first(%rcx)
+# Adds the value in rax, which is in the frame as well, to the maximum and the squares of a quantity of the slot in rcx; rdx has the
+# generation. Uses rax and rdx.
+.macro ADD_TO_QUANTITY first, value
     orq %rdx, %rax
     shrq $48, %rdx
     andl $1, %edx
@@ -191,20 +191,24 @@ sintonia_ring: .zero 56         # +0 next record, +8 end of the chunk, +16 the r
     jae 3f
     xorl %eax, %eax             # the time stamp counters of two processors may differ a little
 3:  movq %rax, 40(%rsp)         # the duration
-    ADD_QUANTITY 16, 40
-    movq 56(%rsp), %rax
+    addq %rax, 16(%rcx)
+    testb $4, 64(%r11)
+    jz 3f
+    ADD_TO_QUANTITY 16, 40
+3:  movq 56(%rsp), %rax
     testq %rax, %rax
     jz 4f
     cmpq 40(%rsp), %rax
     jbe 7f
     movq $0, 56(%rsp)           # a coroutine was entered in another thread: its ticks in MPI are not known
     jmp 4f
-7:  movq sintonia_ring@GOTTPOFF(%rip), %rdx
+7:  addq %rax, 56(%rcx)
+    movq sintonia_ring@GOTTPOFF(%rip), %rdx
     movq %fs:40(%rdx), %rdx
     testq %rdx, %rdx
     jz 4f
     movq (%rdx), %rdx
-    ADD_QUANTITY 56, 56
+    ADD_TO_QUANTITY 56, 56
 4:  testb $2, 64(%r11)
     jz 5f
     TAKE_ROOM

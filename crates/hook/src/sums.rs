@@ -35,7 +35,7 @@ fn word(slot: usize, index: usize) -> &'static AtomicU64 {
 /// `cursor` must be that of the calling thread, `entry` that of the hook.
 pub(crate) unsafe extern "C" fn claim(cursor: *mut RingCursor, entry: *const HookEntry, _moment: u32) -> usize {
     // SAFETY: the stub passes the cursor of its own thread and the entry of its hook.
-    unsafe { (*cursor).claim_sums((*entry).records() == 0) }
+    unsafe { (*cursor).claim_sums(!(*entry).records_events()) }
 }
 
 /// Sets the sums of a table to zero. Calls in progress may still add their exits.

@@ -58,20 +58,22 @@ pub fn throttle_hooks() -> Vec<ThrottledHook> {
 }
 
 fn min_duration(entry: &HookEntry) -> Duration {
-    if entry.records() == 0 { MIN_SUMMED } else { MIN_RECORDED }
+    if entry.records_events() { MIN_RECORDED } else { MIN_SUMMED }
 }
 
 #[cfg(test)]
 mod tests {
+    use sintonia_link::probe_protocol::Recorded;
+
     use super::*;
 
     #[test]
     fn a_hook_that_only_sums_may_be_called_more_often() {
         let entry = stub::entry(stub::MOST_HOOKS - 1);
         for (at_entry, at_exit, expected) in [(true, true, MIN_RECORDED), (false, true, MIN_RECORDED), (false, false, MIN_SUMMED)] {
-            entry.set_records(at_entry, at_exit);
+            entry.set_records(Recorded { entry: at_entry, exit: at_exit, sums: true });
             assert_eq!(min_duration(entry), expected);
         }
-        entry.set_records(true, true);
+        entry.set_records(Recorded::ALL);
     }
 }

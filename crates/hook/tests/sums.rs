@@ -7,10 +7,11 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use sintonia_hook::{RingMemory, claimed_rings, enter_mpi, hook, leave_mpi, set_records, unhook};
 use sintonia_link::call_sums::{CallSums, SumsReader};
-use sintonia_link::probe_protocol::{HookKind, HookTarget};
+use sintonia_link::probe_protocol::{HookKind, HookTarget, Recorded};
 use sintonia_link::ring::{HookEvent, HookPoint, MPI_FUNCTION, RingReader};
 
 const CHUNKS: usize = 16;
+const SUMS: Recorded = Recorded { entry: false, exit: false, sums: true };
 const KINDS: [HookKind; 2] = [HookKind::Wrap { stack: false }, HookKind::Wrap { stack: true }];
 
 static RINGS: OnceLock<RingMemory> = OnceLock::new();
@@ -96,7 +97,7 @@ impl Summed {
         let alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         RINGS.get_or_init(|| RingMemory::create(CHUNKS).expect("memory for rings"));
         let number = hook(HookTarget { address: function as u64, size: 32, padding: 0 }, kind, &[], &[]).expect("hooked");
-        set_records(number, false, false);
+        set_records(number, SUMS);
         let summed = Summed { number, _alone: alone };
         summed.take();
         LEDGER.clear();
@@ -246,7 +247,7 @@ fn t205_signal_handlers_lose_nothing() {
 fn t206_an_exit_alone_tells_the_duration() {
     for kind in KINDS {
         let summed = Summed::new(work as *const (), kind);
-        set_records(summed.number, false, true);
+        set_records(summed.number, Recorded { exit: true, ..SUMS });
         let begin = ticks();
         std::thread::scope(|scope| drop(scope.spawn(|| work(10))));
         let events = summed.events();
@@ -274,7 +275,7 @@ fn t207_time_in_mpi_counts_for_the_functions_around_it() {
         let summed = Summed::new(exchange as *const (), kind);
         let mpi = || READER.lock().expect("not poisoned").take(MPI_FUNCTION | u32::from(BARRIER));
         mpi();
-        set_records(summed.number, false, true);
+        set_records(summed.number, Recorded { exit: true, ..SUMS });
         std::thread::scope(|scope| drop(scope.spawn(|| [5000, 0, 20_000].map(|ticks| exchange(ticks)))));
         let (sums, of_mpi) = (summed.take(), mpi());
         assert_eq!((sums.second.total, sums.second.squares, sums.second.maximum), (25_000, 425_000_000, Some(20_000)));

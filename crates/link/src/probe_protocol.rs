@@ -148,6 +148,22 @@ pub enum ActionRepeat {
     Always,
 }
 
+/// What is recorded of a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Events at entry.
+    pub entry: bool,
+    /// Events at exit.
+    pub exit: bool,
+    /// All sums over its calls ([`crate::call_sums`]); otherwise only their number and their time.
+    pub sums: bool,
+}
+
+impl Recorded {
+    /// Everything.
+    pub const ALL: Recorded = Recorded { entry: true, exit: true, sums: true };
+}
+
 /// A command to a process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ProbeCommand {
@@ -172,15 +188,12 @@ pub enum ProbeCommand {
     Watch(u16),
     /// Stops recording them.
     Unwatch(u16),
-    /// Selects which events of a hook, or of a watched MPI function, are recorded. Both are until this is received; sums are kept in any case
-    /// ([`crate::call_sums`]).
+    /// Selects what is recorded of a hook, or of a watched MPI function; everything is until this is received.
     Record {
         /// The hook, or the MPI function with the flag [`crate::ring::MPI_FUNCTION`].
         hook: u32,
-        /// Whether entries are recorded.
-        entry: bool,
-        /// Whether exits are recorded.
-        exit: bool,
+        /// What is recorded.
+        recorded: Recorded,
     },
     /// Runs an action at once.
     Execute(ProbeAction),

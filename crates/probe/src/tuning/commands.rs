@@ -64,10 +64,10 @@ impl CommandExecutor {
             ProbeCommand::Restore(hook) => done(sintonia_hook::restore(hook)),
             ProbeCommand::Watch(operation) => watched(operation, true),
             ProbeCommand::Unwatch(operation) => watched(operation, false),
-            ProbeCommand::Record { hook, entry, exit } => {
+            ProbeCommand::Record { hook, recorded } => {
                 match hook & MPI_FUNCTION {
-                    0 => sintonia_hook::set_records(hook, entry, exit),
-                    _ => watch::set_records((hook & !MPI_FUNCTION) as u16, entry, exit),
+                    0 => sintonia_hook::set_records(hook, recorded),
+                    _ => watch::set_records((hook & !MPI_FUNCTION) as u16, recorded),
                 }
                 CommandOutcome::Done(0)
             }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use sintonia_hook::{enter_mpi, leave_mpi, record_event};
+use sintonia_link::probe_protocol::Recorded;
 use sintonia_link::ring::{HookPoint, MPI_FUNCTION, UNKNOWN};
 use sintonia_mpi::{FUNCTIONS, FunctionId, FunctionRole};
 
@@ -31,8 +32,8 @@ pub(crate) fn set_watched(operation: u16, watched: bool) -> Result<(), String> {
     }
 }
 
-/// Selects the events of a function that are recorded.
-pub(crate) fn set_records(operation: u16, entry: bool, exit: bool) {
+/// Selects the events of a function that are recorded. Sums are kept in any case: they cost little beside an MPI call.
+pub(crate) fn set_records(operation: u16, Recorded { entry, exit, .. }: Recorded) {
     if let Some(recorded) = RECORDED.get(usize::from(operation)) {
         recorded.store(u8::from(entry) * HookPoint::Entry as u8 | u8::from(exit) * HookPoint::Exit as u8, Ordering::Relaxed);
     }

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use sintonia_link::probe_protocol::{CommandOutcome, HookKind, HookSide, ProbeCommand};
+use sintonia_link::probe_protocol::{CommandOutcome, HookKind, HookSide, ProbeCommand, Recorded};
 use sintonia_link::ring::{HookEvent, HookPoint as EventMoment, MPI_FUNCTION};
 use sintonia_link::value_location::AccessError;
 use sintonia_mpi::{FUNCTIONS, FunctionId};
@@ -106,8 +106,8 @@ pub(super) struct InstrumentedProcess {
     sum_intervals: Vec<f64>,
     /// MPI functions whose sums are read.
     summed_mpi: HashSet<u16>,
-    /// The events of hooks and MPI functions that are recorded, entry and exit, where not both are.
-    recorded: HashMap<u32, (bool, bool)>,
+    /// What is recorded of hooks and MPI functions; everything of those that are not listed.
+    recorded: HashMap<u32, Recorded>,
     /// Values that could not be read at a call, by function and name, and whether that has been reported.
     unreadable: HashMap<(String, String), (AccessError, bool)>,
     /// Changes that wait for hooks, or for the answer to an earlier change of the same point.
@@ -578,7 +578,7 @@ impl InstrumentedProcess {
                 let numbers = &mut self.hooks[at].hook_ids;
                 if !numbers.contains(&number) {
                     numbers.push(number);
-                    // It may have been removed since, and records both again.
+                    // It may have been removed since, and records everything again.
                     self.recorded.remove(&number);
                 }
                 self.select_records(at, reports);

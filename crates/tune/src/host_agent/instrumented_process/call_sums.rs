@@ -1,7 +1,7 @@
 //! Measure points that need only sums: their events are not recorded, and the sums that the process keeps are read at the end of each interval.
 
 use sintonia_link::call_sums::{CallSums, QuantitySums};
-use sintonia_link::probe_protocol::{HookSide, ProbeCommand};
+use sintonia_link::probe_protocol::{HookSide, ProbeCommand, Recorded};
 use sintonia_link::ring::MPI_FUNCTION;
 use sintonia_mpi::FunctionId;
 
@@ -11,13 +11,11 @@ use crate::collector::ProcessConnection;
 use crate::protocol::AgentReport;
 use crate::statistics::RunningStats;
 
-/// Entry and exit.
-const BOTH: (bool, bool) = (true, true);
-
-/// The events that some listener must see one by one: entry and exit.
-fn needed_events<'listeners>(listeners: impl Iterator<Item = &'listeners HookListener> + Clone) -> (bool, bool) {
-    let needs = |side| listeners.clone().any(|listener| listener.side == side && listener.summed().is_none());
-    (needs(HookSide::Entry), needs(HookSide::Exit))
+/// What listeners need: events that some of them must see one by one, and sums.
+fn needed(listeners: &[HookListener]) -> Recorded {
+    let needs = |side| listeners.iter().any(|listener| listener.side == side && listener.summed().is_none());
+    let sums = listeners.iter().any(|listener| listener.summed().is_some());
+    Recorded { entry: needs(HookSide::Entry), exit: needs(HookSide::Exit), sums }
 }
 
 impl InstrumentedProcess {
@@ -29,22 +27,22 @@ impl InstrumentedProcess {
     /// Has the events of a hook recorded that its listeners need.
     pub(super) fn select_records(&mut self, at: usize, reports: &mut Vec<AgentReport>) {
         let installed = &self.hooks[at];
-        let (entry, exit) = needed_events(installed.hook.listeners.iter());
-        let needed = (entry || installed.identifies_actor, exit);
+        let mut needed = needed(&installed.hook.listeners);
+        needed.entry |= installed.identifies_actor;
         installed.hook_ids.clone().into_iter().for_each(|hook| self.send_records(hook, needed, reports));
     }
 
     /// Has the events of an MPI function recorded that its listeners need.
     pub(super) fn select_mpi_records(&mut self, operation: FunctionId, reports: &mut Vec<AgentReport>) {
         self.summed_mpi.insert(operation.0);
-        let needed = needed_events(self.watched.get(&operation.0).into_iter().flatten());
+        let needed = needed(self.watched.get(&operation.0).map_or(&[], Vec::as_slice));
         self.send_records(MPI_FUNCTION | u32::from(operation.0), needed, reports);
     }
 
-    fn send_records(&mut self, hook: u32, (entry, exit): (bool, bool), reports: &mut Vec<AgentReport>) {
-        let before = self.recorded.insert(hook, (entry, exit)).unwrap_or(BOTH);
-        if before != (entry, exit) {
-            self.send(ProbeCommand::Record { hook, entry, exit }, PendingCommand::Other, reports);
+    fn send_records(&mut self, hook: u32, recorded: Recorded, reports: &mut Vec<AgentReport>) {
+        let before = self.recorded.insert(hook, recorded).unwrap_or(Recorded::ALL);
+        if before != recorded {
+            self.send(ProbeCommand::Record { hook, recorded }, PendingCommand::Other, reports);
         }
     }
 
@@ -68,7 +66,7 @@ impl InstrumentedProcess {
             if sums.is_empty() {
                 continue;
             }
-            let (entry, exit) = self.recorded.get(&hook).copied().unwrap_or(BOTH);
+            let Recorded { entry, exit, .. } = self.recorded.get(&hook).copied().unwrap_or(Recorded::ALL);
             unrecorded += if entry { 0 } else { sums.entries } + if exit { 0 } else { sums.exits };
             deliver(&self.process, &sums, listeners, &mut each);
             called.extend(at.map(|at| (at, sums.entries + sums.exits)));
