@@ -263,7 +263,7 @@ fn heard(processes: &mut HashMap<u32, UnderWay>, news: CollectorEvent) {
                     process.report.answers.entry(number).or_default().push(outcome);
                 }
                 ProbeMessage::Throttled { hook, calls, seconds_per_call } => process.report.throttled.push((hook, calls, seconds_per_call)),
-                ProbeMessage::Hello { .. } | ProbeMessage::Clock { .. } | ProbeMessage::Finalizing => {}
+                ProbeMessage::Hello { .. } | ProbeMessage::Clock { .. } | ProbeMessage::Finalizing | ProbeMessage::Surveyed(_) => {}
             }
         }
         CollectorEvent::Disconnected(_) => {}
