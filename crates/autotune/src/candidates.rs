@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn only_collectives_that_take_time_are_looked_at() {
-        let share = |operation, share| CollectiveShare { operation, share, mean_bytes: 8 };
+        let share = |operation, share| CollectiveShare { operation, share, mean_bytes: 8, calls_per_rank: 100 };
         let collectives = vec![share(CollectiveOp::Allreduce, 0.3), share(CollectiveOp::Barrier, 0.001)];
         for mpi in [MpiFamily::OpenMpi4, MpiFamily::OpenMpi5, MpiFamily::Mpich, MpiFamily::Intel] {
             let names = names(&RunFacts { mpi, mpi_share: 0.3, collectives: collectives.clone(), ..run() }, &SystemFacts::default());

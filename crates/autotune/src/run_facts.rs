@@ -48,6 +48,8 @@ pub struct CollectiveShare {
     pub share: f64,
     /// Bytes that a rank sends or receives in a call, on average.
     pub mean_bytes: u64,
+    /// Calls of a rank, on average.
+    pub calls_per_rank: u64,
 }
 
 fn serialize_debug<S: serde::Serializer>(operation: &CollectiveOp, serializer: S) -> Result<S::Ok, S::Error> {
@@ -132,6 +134,7 @@ const SHORT_MESSAGE: u64 = 4096;
 
 #[derive(Default)]
 struct TimeSums {
+    ranks: u64,
     work_ns: u64,
     longest_work_ns: u64,
     mpi_ns: u64,
@@ -147,6 +150,7 @@ impl TimeSums {
     fn add(&mut self, activity: &RankActivity, span_ns: u64) {
         let outside = activity.time.init_ns + activity.time.finalize_ns;
         let work = span_ns.saturating_sub(outside);
+        self.ranks += 1;
         self.work_ns += work;
         self.longest_work_ns = self.longest_work_ns.max(work);
         self.mpi_ns += activity.time.mpi_ns.saturating_sub(outside);
@@ -175,6 +179,7 @@ impl TimeSums {
             operation: *operation,
             share: share(*ns, self.work_ns),
             mean_bytes: bytes / calls.max(&1),
+            calls_per_rank: calls / self.ranks.max(1),
         };
         let mut shares: Vec<CollectiveShare> = self.collectives.values().map(one).collect();
         shares.sort_by(|one, other| other.share.total_cmp(&one.share));

@@ -1,6 +1,7 @@
 //! `sintonia tune --find`: finds settings under which a program runs faster, by runs in turn.
 
 mod display;
+mod live;
 mod process_sampler;
 mod trial;
 
@@ -115,7 +116,7 @@ pub(crate) fn run(args: &FindArgs, record: &RecordArgs) -> Result<ExitCode, Erro
     drop(recording);
     let memory = (!args.fresh).then(|| TuningMemory::of_user(|name| std::env::var(name).ok())).flatten();
     let known = memory.as_ref().and_then(|memory| memory.recall(&identity));
-    let candidates = all_candidates(args, &facts, &system, known.as_ref());
+    let mut candidates = all_candidates(args, &facts, &system, known.as_ref());
     let limits = limits(args.budget, first.elapsed_s);
     if !record.json {
         let expression = args.time.as_deref().or(args.rate.as_deref());
@@ -128,6 +129,12 @@ pub(crate) fn run(args: &FindArgs, record: &RecordArgs) -> Result<ExitCode, Erro
         program.measure = TrialMeasure::MainLoop(found.name.clone());
     }
     program.is_quiet = record.json;
+    let mut limits = limits;
+    if let Some(control) = live::live_control(&facts) {
+        let (verdict, elapsed_s) = program.run_live(&control)?;
+        live::apply_verdict(verdict, &control, &mut candidates);
+        limits.budget_s -= elapsed_s;
+    }
     let result = search(&candidates, limits, &mut program)?;
     let settings = tuned_settings(&result, &identity, record, program.measure.name());
     let outcome = FindOutcome {

@@ -2,6 +2,7 @@
 
 use sintonia_autotune::{CandidateResult, CandidateState, MainLoop, RunFacts, SearchEvent, SearchLimits, TunedSettings, TuningCandidate};
 
+use super::live::LiveVerdict;
 use super::trial::TrialMeasure;
 use super::{FindOutcome, format_budget, shell_file};
 use crate::text::{format_percent, format_plural, format_seconds};
@@ -59,6 +60,16 @@ pub(super) fn print_event(event: SearchEvent<'_>, is_time: bool) {
             eprintln!("  {ratio:>7}  {}", if is_time { times() } else { "with the settings".into() });
         }
     }
+}
+
+/// What a trial of collective algorithms in a run showed.
+pub(super) fn print_live(verdict: LiveVerdict, control: &str) {
+    let shown = match verdict {
+        LiveVerdict::OtherIsFaster => "another algorithm is faster while the program runs; runs of their own follow",
+        LiveVerdict::OwnIsBest => "no other algorithm is faster while the program runs; none is tried",
+        LiveVerdict::Unknown => "algorithms could not be compared while the program ran",
+    };
+    eprintln!("sintonia: {control}: {shown}");
 }
 
 /// How much faster, in per cent.

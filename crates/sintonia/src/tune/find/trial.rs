@@ -18,6 +18,7 @@ use sintonia_recording::Recording;
 use sintonia_recording::program_name::find_executable;
 
 use super::super::use_settings::exporting_command;
+use super::live::{self, LiveVerdict};
 use super::process_sampler::ProcessSampler;
 use crate::Error;
 use crate::record::{self, SignalForwarder};
@@ -189,17 +190,21 @@ impl<'a> TrialProgram<'a> {
         limit: Option<Duration>,
         started: &mut dyn FnMut(&Child),
     ) -> Result<EndedRun, Error> {
-        let began = Instant::now();
         let settings = settings.appended_to(|name| std::env::var(name).ok());
-        let own = std::env::current_exe().map_err(|error| Error::Other(format!("cannot find the running executable: {error}")))?;
-        let [stdout, stderr] = ["stdout", "stderr"].map(|name| self.folder.join(name));
-        let create = |path: &Path| File::create(path).map_err(|source| Error::Write { path: path.to_owned(), source });
-        let mut command = Command::new(own);
+        let mut command = own_command()?;
         command.args(["record", "--force", "--json", "-o"]).arg(recording);
         if is_profile {
             command.arg("--profile");
         }
         command.arg("--").args(exporting_command(self.command, &settings)?).envs(settings.iter());
+        self.run_checked(command, limit, started)
+    }
+
+    /// Runs a command with the program's input, and keeps what it prints.
+    fn run_checked(&self, mut command: Command, limit: Option<Duration>, started: &mut dyn FnMut(&Child)) -> Result<EndedRun, Error> {
+        let began = Instant::now();
+        let [stdout, stderr] = ["stdout", "stderr"].map(|name| self.folder.join(name));
+        let create = |path: &Path| File::create(path).map_err(|source| Error::Write { path: path.to_owned(), source });
         let mut child = command.stdin(standard_input()).stdout(create(&stdout)?).stderr(create(&stderr)?).spawn()?;
         started(&child);
         let signals = SignalForwarder::forward_to(&child);
@@ -215,6 +220,26 @@ impl<'a> TrialProgram<'a> {
             true => Err(Error::Other("interrupted: no settings are written".into())),
             false => Ok(ended),
         }
+    }
+
+    /// A run with changes may take this long.
+    fn time_limit(&self) -> Duration {
+        self.longest_reference.mul_f64(MAX_SLOWDOWN) + GRACE
+    }
+
+    /// Tries algorithms of a collective in one run; returns what came of it, and the seconds it took.
+    pub(super) fn run_live(&self, control: &str) -> Result<(LiveVerdict, f64), Error> {
+        let mut command = own_command()?;
+        command.args(["tune", "--tunlet", "collectives", "--force", "--json", "-o"]).arg(self.folder.join("live.sin"));
+        command.arg("--").args(self.command);
+        let ended = self.run_checked(command, Some(self.time_limit()), &mut |_| {})?;
+        let summary = ended.errors.lines().rfind(|line| line.starts_with("{\"decisions\""));
+        let is_same = ended.status.is_some_and(|status| status.success()) && self.failed_check(&ended.output)?.is_none();
+        let verdict = summary.filter(|_| is_same).map_or(LiveVerdict::Unknown, |summary| live::read_verdict(summary, control));
+        if !self.is_quiet {
+            super::display::print_live(verdict, control);
+        }
+        Ok((verdict, ended.elapsed.as_secs_f64()))
     }
 
     /// The measured time of a run.
@@ -292,8 +317,7 @@ impl TrialRunner for TrialProgram<'_> {
             return Ok(TrialRun { elapsed_s: ended.elapsed.as_secs_f64(), outcome });
         }
         let recording = self.folder.join("trial.sin");
-        let limit = self.longest_reference.mul_f64(MAX_SLOWDOWN) + GRACE;
-        let ended = self.run_recorded(&recording, settings, self.is_profile(), Some(limit), &mut |_| {})?;
+        let ended = self.run_recorded(&recording, settings, self.is_profile(), Some(self.time_limit()), &mut |_| {})?;
         let mut elapsed = ended.elapsed;
         let mut rejection = self.rejection(&ended)?;
         // A time that was equal in the few reference runs so far looks like a result.
@@ -317,6 +341,12 @@ impl TrialRunner for TrialProgram<'_> {
             super::display::print_event(event, self.measure.name() != TrialMeasure::PRINTED);
         }
     }
+}
+
+/// This command, to be given a verb.
+fn own_command() -> Result<Command, Error> {
+    let own = std::env::current_exe().map_err(|error| Error::Other(format!("cannot find the running executable: {error}")))?;
+    Ok(Command::new(own))
 }
 
 /// Every run reads the same input, if it comes from a file; otherwise none.
