@@ -19,9 +19,8 @@ sintonia_ring: .zero 56         # +0 next record, +8 end of the chunk, +16 the r
 # squares, +24 and +32 maxima of even and odd generations. The table starts with the generation. Each word is changed by one instruction
 # (the carry of squares is in the flags), so a hooked signal handler loses nothing.
 
-# Reserves a record, into rcx. One instruction, so that a hooked signal handler gets the next one.
+# Reserves a record, into rcx; rdx has the offset of the thread's cursor. One instruction, so that a hooked signal handler gets the next one.
 .macro TAKE_ROOM
-    movq sintonia_ring@GOTTPOFF(%rip), %rdx
     movl $128, %ecx
     xaddq %rcx, %fs:(%rdx)
     cmpq %fs:8(%rdx), %rcx
@@ -98,7 +97,7 @@ sintonia_ring: .zero 56         # +0 next record, +8 end of the chunk, +16 the r
 .endm
 
 # The frame of a stub: rax, rdx, rcx, r11, +32 the target, +40 the ticks of the entry, +48 of the exit, +56 the thread's ticks in MPI at the
-# entry; then the number of the hook and the return address.
+# entry; then the offset of the entry of the hook and the return address.
 .macro SAVE_REGISTERS
     movq %rax, (%rsp)
     movq %rdx, 8(%rsp)
@@ -106,12 +105,10 @@ sintonia_ring: .zero 56         # +0 next record, +8 end of the chunk, +16 the r
     movq %r11, 24(%rsp)
 .endm
 
-# The entry of the hook whose number is in the frame, into r11; uses rax.
+# The entry of the hook whose offset is in the frame, into r11.
 .macro FIND_HOOK
-    movl 64(%rsp), %r11d
-    shlq $7, %r11
-    leaq {hooks}(%rip), %rax
-    addq %rax, %r11
+    leaq {hooks}(%rip), %r11
+    addq 64(%rsp), %r11
 .endm
 
 .macro GIVE_BACK
@@ -211,6 +208,7 @@ sintonia_ring: .zero 56         # +0 next record, +8 end of the chunk, +16 the r
     ADD_TO_QUANTITY 56, 56
 4:  testb $2, 64(%r11)
     jz 5f
+    movq sintonia_ring@GOTTPOFF(%rip), %rdx
     TAKE_ROOM
     movq (%rsp), %rax
     movq %rax, 24(%rcx)
@@ -653,7 +651,7 @@ sintonia_read:
     CALL_OUT sintonia_claim_pending, {claim_pending}, 0
     CALL_OUT sintonia_compute, {compute}, 0
 
-# One stub of 16 bytes per hook: pushes its number and jumps to the common part.
+# One stub of 16 bytes per hook: pushes the offset of its entry and jumps to the common part.
 .macro STUBS name, common
     .hidden \name
     .globl \name
@@ -664,7 +662,7 @@ sintonia_read:
     .rept 2048
     .balign 16
     .cfi_def_cfa_offset 8
-    pushq $number
+    pushq $number*128
     .cfi_def_cfa_offset 16
     jmp \common
     .set number, number+1
