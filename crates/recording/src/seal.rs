@@ -21,6 +21,7 @@ mod symbols;
 mod translate;
 mod worlds;
 
+pub use self::symbols::resolve_call_site;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use sintonia_text::quantity::format_seconds;
+
 use crate::decision::{TuningDecision, TuningLogEntry};
 use crate::protocol::{AgentReport, AgentRequest, ChangeRequest};
 use crate::tree::HostTree;
@@ -65,6 +67,8 @@ pub struct Analyzer {
     new_entries: Vec<TuningLogEntry>,
     /// Problems reported already.
     reported_problems: HashSet<String>,
+    /// Iterations reported already, by location.
+    reported_iterations: HashSet<String>,
     /// Ranks of connected processes.
     active_ranks: HashSet<u32>,
     last_metrics: Vec<Vec<TunletMetric>>,
@@ -87,6 +91,7 @@ impl Analyzer {
             last_change_number: 0,
             new_entries: vec![began],
             reported_problems: HashSet::new(),
+            reported_iterations: HashSet::new(),
             active_ranks: HashSet::new(),
             watch_only,
             summary: TuningSummary::default(),
@@ -170,12 +175,21 @@ impl Analyzer {
                 AgentReport::Summary { tunlet, summary } => self.handle_summary(tunlet, &summary),
                 AgentReport::Changed { number, rank, outcome } => self.handle_change_result(number, rank, outcome),
                 AgentReport::Callees { tunlet, function, callees } => self.handle_callees(tunlet, &function, &callees),
+                AgentReport::Iteration { seconds, location, .. } => self.report_iteration(seconds, &location),
                 AgentReport::Problem(what) => self.report_problem(what),
                 AgentReport::Count { events, dropped } => {
                     self.summary.events += events;
                     self.summary.dropped += dropped;
                 }
             }
+        }
+    }
+
+    /// An iteration that every process has is logged once.
+    fn report_iteration(&mut self, seconds: f64, location: &str) {
+        if self.reported_iterations.insert(location.to_owned()) {
+            let what = format!("every {}, at {location}", format_seconds(seconds));
+            self.new_entries.push(TuningLogEntry::Finding { time_s: self.tree.now(), tunlet: "iteration".into(), what });
         }
     }
 

@@ -6,6 +6,7 @@
 mod event_aggregator;
 mod instrumented_process;
 mod later_libraries;
+mod process_iteration;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -260,23 +261,27 @@ impl HostAgent {
     fn read_events(&mut self, reports: &mut Vec<AgentReport>) {
         let mut events = Vec::new();
         for (id, process) in &mut self.processes {
-            process.drain(|time, event| events.push((time, *id, event)));
+            process.drain(|ring, time, event| events.push((time, *id, ring, event)));
         }
         let count = events.len() as u64;
         events.sort_by(|one, other| one.0.total_cmp(&other.0));
         let now = self.now();
-        for (time, id, event) in events {
+        for (time, id, ring, event) in events {
             let Some(process) = self.processes.get_mut(&id) else { continue };
             // Clock error must not put an event into the future.
             let seconds = ((time - self.begin) / 1e9).min(now);
             let mut deliver = |tunlet, join, event| self.aggregator.add(tunlet, join, event, reports);
-            if process.handle_event(seconds, &event, &mut deliver)
+            if process.handle_event(ring, seconds, &event, &mut deliver)
                 && let Some(needs) = &self.needs
             {
                 process.bind_new_actor(needs, &self.standing_changes, reports);
             }
         }
-        self.processes.values_mut().for_each(|process| process.report_unreadable(reports));
+        for process in self.processes.values_mut() {
+            process.report_unreadable(reports);
+            reports.extend(process.take_iteration());
+            process.follow_iteration(reports);
+        }
         let dropped = self.take_new_drops();
         if count + dropped > 0 {
             reports.push(AgentReport::Count { events: count, dropped });

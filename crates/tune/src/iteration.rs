@@ -197,7 +197,8 @@ impl IterationDetector {
 impl SiteHistory {
     /// Whether the program has not been here for long. Calls may be lost for a while.
     fn is_left(&self, now: f64) -> bool {
-        self.median_interval().is_none_or(|interval| now - self.last.1 > (LEFT_AFTER * interval).max(FIRST_DECISION_S))
+        let absent = now - self.last.1;
+        absent > FIRST_DECISION_S && self.median_interval().is_none_or(|interval| absent > LEFT_AFTER * interval)
     }
 
     fn median_interval(&self) -> Option<f64> {

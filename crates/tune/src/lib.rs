@@ -18,6 +18,7 @@ pub mod host_daemon;
 pub mod iteration;
 pub mod log_writer;
 mod mpi_time;
+pub mod mpi_totals;
 pub mod process_roles;
 pub mod program_list;
 pub mod protocol;

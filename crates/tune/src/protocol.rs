@@ -115,6 +115,15 @@ pub enum AgentReport {
         /// Its callees.
         callees: Vec<String>,
     },
+    /// The iteration of a process was found in its MPI calls.
+    Iteration {
+        /// Its rank.
+        rank: u32,
+        /// Its median duration in seconds.
+        seconds: f64,
+        /// The call that is made once per iteration.
+        location: String,
+    },
     /// A problem.
     Problem(String),
     /// Numbers of events since the last report.

@@ -34,6 +34,11 @@ pub(super) fn resolve(sites: &mut [CallSiteDefinition]) {
     });
 }
 
+/// The source frames of a call site, given by its file and the offset in it, innermost first.
+pub fn resolve_call_site(module: &Path, offset: u64) -> Vec<SourceFrame> {
+    DebugModule::open(module).and_then(|module| module.frames(&[offset]).pop()).unwrap_or_default()
+}
+
 /// An executable file.
 struct DebugModule {
     /// Loaded segments: file offset, size, address.

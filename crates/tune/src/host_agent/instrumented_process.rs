@@ -14,6 +14,7 @@ use sintonia_mpi::{FUNCTIONS, FunctionId};
 use sintonia_symbols::{ModuleCache, ProgramImage};
 
 use super::later_libraries::LaterLibraries;
+use super::process_iteration::{ITERATION, ProcessIteration, describe_site};
 use crate::bind::{BindError, CallTimeKind, FunctionHook, HookListener, ResolvedTarget, event_number, mpi_listener};
 use crate::call_duration::CallDuration;
 use crate::collector::ProcessConnection;
@@ -108,6 +109,7 @@ pub(super) struct InstrumentedProcess {
     summed_mpi: HashSet<u16>,
     /// What is recorded of hooks and MPI functions; everything of those that are not listed.
     recorded: HashMap<u32, Recorded>,
+    iteration: ProcessIteration,
     /// Values that could not be read at a call, by function and name, and whether that has been reported.
     unreadable: HashMap<(String, String), (AccessError, bool)>,
     /// Changes that wait for hooks, or for the answer to an earlier change of the same point.
@@ -144,6 +146,7 @@ impl InstrumentedProcess {
             sum_intervals: Vec::new(),
             summed_mpi: HashSet::new(),
             recorded: HashMap::new(),
+            iteration: ProcessIteration::default(),
             unreadable: HashMap::new(),
             waiting_changes: Vec::new(),
             connected_at: Instant::now(),
@@ -208,11 +211,11 @@ impl InstrumentedProcess {
         self.process.dropped()
     }
 
-    /// Passes every new event to `each`, with its time in nanoseconds of the host's clock.
-    pub(super) fn drain(&mut self, mut each: impl FnMut(f64, HookEvent)) {
+    /// Passes every new event to `each`, with its ring and its time in nanoseconds of the host's clock.
+    pub(super) fn drain(&mut self, each: impl FnMut(usize, f64, HookEvent)) {
         if self.identity.is_some() {
             // An unreadable ring has no more events.
-            let _ = self.process.drain(|_, time, event| each(time, event));
+            let _ = self.process.drain(each);
         }
     }
 
@@ -298,7 +301,9 @@ impl InstrumentedProcess {
                 cancelled.extend(installed.hook_ids.extract_if(.., is_free).map(ProbeCommand::Unhook));
             }
         }
-        let needs_mpi_time = self.hooks.iter().any(|installed| installed.hook.needs_timing(CallTimeKind::InMpi));
+        self.iteration.listeners.retain(others);
+        let needs_mpi_time =
+            !self.iteration.listeners.is_empty() || self.hooks.iter().any(|installed| installed.hook.needs_timing(CallTimeKind::InMpi));
         self.watched.retain(|operation, listeners| {
             listeners.retain(others);
             let stays = !listeners.is_empty() || needs_mpi_time;
@@ -391,6 +396,12 @@ impl InstrumentedProcess {
                 }
                 problems
             }
+            None if point.function == ITERATION && self.is_unknown_function(ITERATION) => {
+                let (listener, problems) = mpi_listener(tunlet, index, point);
+                self.iteration.listeners.push(listener);
+                self.watch_mpi(reports);
+                problems
+            }
             None => match self.hook_function(tunlet, index, point) {
                 Ok((in_mpi, problems)) => {
                     if in_mpi {
@@ -413,6 +424,23 @@ impl InstrumentedProcess {
             };
             self.report_unbound(((tunlet, index), true), name, &problem, reports);
         }
+        let operations = (0..FUNCTIONS.len() as u16).filter_map(FunctionId::from_index);
+        let mut timed = operations.filter(|operation| takes_time(operation.role()));
+        self.iteration.is_complete = timed.all(|operation| self.watched.contains_key(&operation.0));
+        self.follow_iteration(reports);
+    }
+
+    /// Whether the program has no function of this name.
+    fn is_unknown_function(&mut self, name: &str) -> bool {
+        self.program().is_ok_and(|program| program.functions(name).is_err())
+    }
+
+    /// The iteration, if it was found since the last call.
+    pub(super) fn take_iteration(&mut self) -> Option<AgentReport> {
+        let found = self.iteration.take_found()?;
+        let function = FunctionId::from_index(found.anchor.function)?.name();
+        let location = format!("{} ({function})", describe_site(self.process.pid, found.anchor.site));
+        Some(AgentReport::Iteration { rank: self.rank()?, seconds: found.seconds, location })
     }
 
     /// Hooks a function; returns whether the MPI part of its time is needed, and which values cannot be read.
@@ -601,8 +629,14 @@ impl InstrumentedProcess {
         self.problem(often)
     }
 
-    /// Delivers an event to its listeners; returns whether the process has become an actor.
-    pub(super) fn handle_event(&mut self, time: f64, event: &HookEvent, deliver: &mut impl FnMut(usize, EventJoin, PointEvent)) -> bool {
+    /// Delivers an event of a ring to its listeners; returns whether the process has become an actor.
+    pub(super) fn handle_event(
+        &mut self,
+        ring: usize,
+        time: f64,
+        event: &HookEvent,
+        deliver: &mut impl FnMut(usize, EventJoin, PointEvent),
+    ) -> bool {
         let Some(rank) = self.identity.as_ref().map(|identity| identity.rank) else { return false };
         let side = match event.point {
             EventMoment::Entry => HookSide::Entry,
@@ -611,6 +645,14 @@ impl InstrumentedProcess {
         if event.hook & MPI_FUNCTION != 0 {
             let listeners = self.watched.get(&((event.hook & !MPI_FUNCTION) as u16));
             let seconds = self.process.seconds_between(event.words[5], event.ticks);
+            if side == HookSide::Exit
+                && let Some(seconds) = self.iteration.add_exit(ring, event, time)
+            {
+                let duration = CallDuration { seconds, mpi_seconds: f64::NAN };
+                self.iteration.listeners.iter().for_each(|listener| {
+                    deliver(listener.tunlet, listener.join, listener.decode_event(event, rank, time, duration));
+                });
+            }
             let needs_event = |listener: &&HookListener| listener.side == side && listener.summed().is_none();
             listeners.into_iter().flatten().filter(needs_event).for_each(|listener| {
                 deliver(

@@ -22,7 +22,8 @@ use simplex::{MeasuredTimes, NextPoint, next_point};
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SearchSettings {
-    /// The function that is called once per iteration.
+    /// The function that is called once per iteration; by default the iteration is found in the MPI calls.
+    #[serde(default = "found_iteration")]
     pub iteration: String,
     /// The process whose iterations count.
     #[serde(default = "master")]
@@ -35,6 +36,10 @@ pub struct SearchSettings {
     /// Measurements of each point.
     #[serde(default = "usual_samples")]
     pub samples: usize,
+}
+
+fn found_iteration() -> String {
+    "iteration".into()
 }
 
 fn master() -> String {

@@ -8,6 +8,7 @@ use sintonia_mpi::FunctionId;
 use super::{InstrumentedProcess, PendingCommand};
 use crate::bind::{HookListener, SummedQuantity};
 use crate::collector::ProcessConnection;
+use crate::mpi_time::takes_time;
 use crate::protocol::AgentReport;
 use crate::statistics::RunningStats;
 
@@ -35,8 +36,18 @@ impl InstrumentedProcess {
     /// Has the events of an MPI function recorded that its listeners need.
     pub(super) fn select_mpi_records(&mut self, operation: FunctionId, reports: &mut Vec<AgentReport>) {
         self.summed_mpi.insert(operation.0);
-        let needed = needed(self.watched.get(&operation.0).map_or(&[], Vec::as_slice));
+        let mut needed = needed(self.watched.get(&operation.0).map_or(&[], Vec::as_slice));
+        needed.exit |= self.iteration.has_exits && takes_time(operation.role());
         self.send_records(MPI_FUNCTION | u32::from(operation.0), needed, reports);
+    }
+
+    /// Starts or stops recording the calls that show the iteration.
+    pub(in crate::host_agent) fn follow_iteration(&mut self, reports: &mut Vec<AgentReport>) {
+        if self.iteration.has_exits != self.iteration.needs_exits() {
+            self.iteration.has_exits = self.iteration.needs_exits();
+            let watched: Vec<FunctionId> = self.watched.keys().filter_map(|operation| FunctionId::from_index(*operation)).collect();
+            watched.into_iter().for_each(|operation| self.select_mpi_records(operation, reports));
+        }
     }
 
     fn send_records(&mut self, hook: u32, recorded: Recorded, reports: &mut Vec<AgentReport>) {
