@@ -28,4 +28,4 @@ mod tracee;
 
 pub use attach::{AttachReport, AttachRequest, attach};
 pub use error::InjectError;
-pub use process::{has_mpi, is_alive, name, owner, process_tree, rank_and_size};
+pub use process::{all_processes, children, environment, has_mpi, is_alive, name, network_namespace, owner, process_tree, rank_and_size};

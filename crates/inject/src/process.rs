@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use object::{Object, ObjectSymbol};
 
@@ -91,10 +91,8 @@ pub fn name(process: u32) -> String {
 /// A process and all its descendants on this host.
 pub fn process_tree(process: u32) -> Result<Vec<u32>, InjectError> {
     status(process)?;
-    let entries = fs::read_dir("/proc").map_err(|error| permission_error(process, &error))?;
-    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let parents: Vec<(u32, u32)> =
-        numbers.filter_map(|number| Some((number, field(&status(number).ok()?, "PPid").parse().ok()?))).collect();
+    let parent = |number: u32| Some((number, field(&status(number).ok()?, "PPid").parse().ok()?));
+    let parents: Vec<(u32, u32)> = all_processes().into_iter().filter_map(parent).collect();
     let mut family = vec![process];
     let mut next = 0;
     while next < family.len() {
@@ -103,6 +101,30 @@ pub fn process_tree(process: u32) -> Result<Vec<u32>, InjectError> {
         next += 1;
     }
     Ok(family)
+}
+
+/// All processes of this host.
+pub fn all_processes() -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// The children of a process.
+pub fn children(process: u32) -> Vec<u32> {
+    let is_child = |number: &u32| status(*number).is_ok_and(|status| field(&status, "PPid").parse() == Ok(process));
+    all_processes().into_iter().filter(is_child).collect()
+}
+
+/// The network namespace of a process: processes of different hosts may share everything else.
+pub fn network_namespace(process: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{process}/ns/net")).ok()
+}
+
+/// The environment with which a process was started.
+pub fn environment(process: u32) -> Vec<(String, String)> {
+    let bytes = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    text.split('\0').filter_map(|line| line.split_once('=')).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 /// Whether a process has an MPI library.

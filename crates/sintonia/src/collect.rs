@@ -9,15 +9,23 @@ use sintonia_tune::collector::ProcessCollector;
 use sintonia_tune::host_daemon;
 use sintonia_tune::tree::{HostListener, HostTree, ParentHost};
 
+use crate::tune::attach::remote;
 use crate::{Error, help};
 
-/// Arguments of `sintonia collect`: none; its environment configures it.
+/// Arguments of `sintonia collect`: its environment configures it, or its standard input.
 #[derive(clap::Args)]
 #[command(after_help = help::example!("sintonia tune --tunlet factoring -- mpirun -n 4 ./xfire fire.conf"))]
-pub(crate) struct CollectArgs {}
+pub(crate) struct CollectArgs {
+    /// Attach to the processes that standard input describes
+    #[arg(long, hide = true)]
+    attach: bool,
+}
 
 /// Runs `sintonia collect`.
-pub(crate) fn run(_: CollectArgs) -> Result<ExitCode, Error> {
+pub(crate) fn run(args: CollectArgs) -> Result<ExitCode, Error> {
+    if args.attach {
+        return remote::serve();
+    }
     let missing =
         |name: &str| Error::Other(format!("{name} is not set: `sintonia collect` is only started by programs under `sintonia tune`"));
     let setting = |name: &'static str| std::env::var(name).map_err(|_| missing(name));

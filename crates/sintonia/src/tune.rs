@@ -1,6 +1,6 @@
 //! `sintonia tune`: runs an MPI program, records it, and tunes it while it runs.
 
-mod attach;
+pub(crate) mod attach;
 mod find;
 mod list;
 pub(crate) mod live_display;
@@ -33,7 +33,7 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "NAME", default_value = "advise")]
     tunlet: Vec<String>,
     /// Attach to a running program: one of its processes on this host, or its launcher
-    #[arg(long, value_name = "PID", conflicts_with_all = ["command", "fan_out"])]
+    #[arg(long, value_name = "PID", conflicts_with_all = ["command"])]
     attach: Option<u32>,
     /// List what can be tuned: in this program file, without running it, or in the command, which is run
     #[arg(long, value_name = "PROGRAM", num_args = 0..=1, conflicts_with_all = ["attach", "watch", "tunlet"])]
@@ -73,7 +73,8 @@ pub(crate) fn run(args: TuneArgs) -> Result<ExitCode, Error> {
     let tunlets = args.tunlet.iter().map(|text| open_tunlet(text)).collect::<Result<Vec<_>, Error>>()?;
     if let Some(process) = args.attach {
         let output = args.record.output.as_deref();
-        return attach::run(attach::AttachOptions { process, tunlets, watch: args.watch, output, json: args.record.json });
+        let (watch, fan_out, json) = (args.watch, args.fan_out, args.record.json);
+        return attach::run(attach::AttachOptions { process, tunlets, watch, fan_out, output, json });
     }
     let failed = |what: &'static str| move |error: std::io::Error| Error::Other(format!("cannot {what}: {error}"));
     let secret = SharedSecret::new().map_err(failed("create a secret"))?;

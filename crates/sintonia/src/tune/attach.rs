@@ -1,5 +1,9 @@
 //! `sintonia tune --attach`: tunes a running program. Nothing is recorded; the program continues when the command ends.
 
+mod launcher;
+pub(crate) mod remote;
+mod targets;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -7,21 +11,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use sintonia_inject::{AttachReport, AttachRequest, InjectError};
-use sintonia_link::host_name;
 use sintonia_link::session::SharedSecret;
+use sintonia_text::quantity::{format_bytes, format_count, format_seconds};
 use sintonia_tune::analyzer::{Analyzer, TuningSummary};
 use sintonia_tune::collector::ProcessCollector;
+use sintonia_tune::decision::TuningLogEntry;
 use sintonia_tune::host_agent::now_ns;
-use sintonia_tune::tree::HostTree;
+use sintonia_tune::mpi_totals::{FunctionTotals, MpiTotals};
+use sintonia_tune::tree::{HostListener, HostTree};
 use sintonia_tune::tunlet::Tunlet;
 
+use self::launcher::LauncherHosts;
+use self::remote::{RemoteAgents, RemoteSettings};
+use self::targets::{AttachedProcess, HostAttachment, TargetProcess, attach_all, find_targets};
 use super::{TuningThread, socket_folder, summary_line, write_log};
-use crate::record::probe;
 use crate::{Error, output};
 
 /// How often to check whether the program has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// MPI functions in the summary.
+const LISTED_FUNCTIONS: usize = 5;
 
 /// Options of attaching.
 pub(super) struct AttachOptions<'words> {
@@ -31,155 +40,130 @@ pub(super) struct AttachOptions<'words> {
     pub tunlets: Vec<Box<dyn Tunlet>>,
     /// Whether to change nothing.
     pub watch: bool,
+    /// Most hosts that one host collects from.
+    pub fan_out: usize,
     /// The log file [default: PROGRAM-attached.jsonl in the current directory].
     pub output: Option<&'words Path>,
     /// Whether to print JSON at the end.
     pub json: bool,
 }
 
-/// A process of the program.
-struct TargetProcess {
-    process: u32,
-    rank: u32,
-    size: u32,
-}
-
 /// Tunes until the program ends, or until a signal.
-pub(super) fn run(request: AttachOptions) -> Result<ExitCode, Error> {
-    let members = find_targets(request.process)?;
+pub(super) fn run(mut request: AttachOptions) -> Result<ExitCode, Error> {
+    let targets = find_targets(request.process)?;
+    let launcher = LauncherHosts::find(request.process);
+    if targets.is_empty() && launcher.hosts.is_empty() {
+        return Err(nothing_found(request.process));
+    }
+    let log = request.output.map_or_else(|| default_log(request.process, &targets), Path::to_owned);
     let over = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, over.clone())?;
     }
-    let name = sintonia_inject::name(members[0].process);
-    let log = request.output.map_or_else(|| PathBuf::from(format!("{name}-attached.jsonl")), Path::to_owned);
+    // The default tunlet reports what it sees; others measure only what they need.
+    let totals = request.tunlets.iter().any(|tunlet| tunlet.name() == "advise").then(MpiTotals::new);
+    request.tunlets.extend(totals.iter().map(MpiTotals::tunlet));
     let secret = SharedSecret::new()?;
     let folder = socket_folder();
     let collector = ProcessCollector::open(&folder, &secret)?;
-    for member in &members {
-        grant_access(member.process, &folder)?;
-    }
-    let tuning =
-        TuningThread::start(Analyzer::new(request.tunlets, HostTree::new(collector, None, now_ns()), request.watch), request.json, None);
-    let attached = match attach_all(&members, &folder, &secret) {
+    let listener = (!launcher.hosts.is_empty()).then(|| HostListener::bind(&secret, request.fan_out)).transpose()?;
+    let parents = listener.as_ref().map(HostListener::addresses).unwrap_or_default();
+    let tree = HostTree::new(collector, listener, now_ns());
+    let tuning = TuningThread::start(Analyzer::new(request.tunlets, tree, request.watch), request.json, None);
+    let mut agents = RemoteAgents::default();
+    let settings = RemoteSettings { secret: secret.to_hex(), parents, fan_out: request.fan_out, job_marks: launcher.job_marks.clone() };
+    let attached = match attach_everywhere(&targets, &folder, &secret, &launcher, &settings, &mut agents) {
         Ok(attached) => attached,
         // Finishing the tuning closes the socket.
         Err(why) => return tuning.finish().and(Err(why)),
     };
     if !request.json {
-        print_attached(&members, &attached);
+        print_attached(&attached, targets.len());
     }
-    while !over.load(Ordering::Relaxed) && attached.iter().any(|(member, _)| sintonia_inject::is_alive(member.process)) {
+    let is_running = |process: &TargetProcess| sintonia_inject::is_alive(process.process);
+    while !over.load(Ordering::Relaxed) && (targets.iter().any(is_running) || agents.are_running()) {
         std::thread::sleep(POLL_INTERVAL);
     }
     let summary = tuning.finish()?;
     write_log(&log, &summary)?;
-    print_result(&summary, &attached, &log, request.json)?;
+    print_result(&summary, &attached, totals.as_ref(), &log, request.json)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The target processes: those with MPI among the given process and all its descendants.
-fn find_targets(process: u32) -> Result<Vec<TargetProcess>, Error> {
-    let family = sintonia_inject::process_tree(process).map_err(to_error)?;
-    let with_mpi = family.into_iter().filter(|one| match sintonia_inject::has_mpi(*one) {
-        Ok(has_mpi) => has_mpi,
-        // An inaccessible process is an error only if it was named explicitly.
-        Err(_) => *one == process,
-    });
-    let with_mpi: Vec<u32> = with_mpi.collect();
-    if let [one] = with_mpi[..]
-        && one == process
-    {
-        sintonia_inject::has_mpi(one).map_err(to_error)?;
-    }
-    let alone = with_mpi.len() == 1;
-    let member = |process| {
-        let rank_and_size = sintonia_inject::rank_and_size(process).or(alone.then_some((0, 1)));
-        let unknown = || Error::Other(format!("the rank of process {process} is unknown: its launcher is not supported"));
-        rank_and_size.map(|(rank, size)| TargetProcess { process, rank, size }).ok_or_else(unknown)
-    };
-    if with_mpi.is_empty() {
-        let name = sintonia_inject::name(process);
-        return Err(Error::Other(format!(
-            "neither process {process} ({name}) nor any of its children on this host has loaded an MPI library; \
-             some launchers start programs from another process: name one of the program's own processes"
-        )));
-    }
-    with_mpi.into_iter().map(member).collect()
+fn nothing_found(process: u32) -> Error {
+    let name = sintonia_inject::name(process);
+    Error::Other(format!(
+        "neither process {process} ({name}) nor any of its children on this host has loaded an MPI library; \
+         some launchers start programs from another process: name one of the program's own processes"
+    ))
 }
 
-fn to_error(problem: InjectError) -> Error {
-    Error::Other(problem.to_string())
+fn default_log(process: u32, targets: &[TargetProcess]) -> PathBuf {
+    let named = targets.first().map_or(process, |target| target.process);
+    PathBuf::from(format!("{}-attached.jsonl", sintonia_inject::name(named)))
 }
 
-/// Lets a process of another user connect to the socket, and checks that the process can see it.
-fn grant_access(process: u32, folder: &Path) -> Result<(), Error> {
-    let own = rustix::process::geteuid().as_raw();
-    if let Some(user) = sintonia_inject::owner(process).filter(|user| *user != own) {
-        for path in [folder.to_owned(), folder.join(host_name())] {
-            std::os::unix::fs::chown(&path, Some(user), None)?;
-        }
-    }
-    let seen = PathBuf::from(format!("/proc/{process}/root")).join(folder.strip_prefix("/").unwrap_or(folder));
-    if seen.join(host_name()).exists() {
-        return Ok(());
-    }
-    let folder = folder.parent().unwrap_or(folder);
-    Err(Error::Other(format!(
-        "process {process} runs in a container that does not see {}: set XDG_RUNTIME_DIR to a directory that both see",
-        folder.display()
-    )))
-}
-
-/// Injects the probe into every process; fails if all refuse.
-fn attach_all<'members>(
-    members: &'members [TargetProcess],
+/// Attaches to the processes of all hosts; fails if all refuse.
+fn attach_everywhere(
+    targets: &[TargetProcess],
     folder: &Path,
     secret: &SharedSecret,
-) -> Result<Vec<(&'members TargetProcess, AttachReport)>, Error> {
-    let (probe, secret) = (probe::probe_bytes()?, secret.to_hex());
-    let mut attached = Vec::new();
-    let mut problems = Vec::new();
-    for member in members {
-        let message = AttachRequest { probe: &probe, socket_dir: folder, secret: &secret, rank_and_size: (member.rank, member.size) };
-        match sintonia_inject::attach(member.process, &message) {
-            Ok(attach) => attached.push((member, attach)),
-            Err(problem) => problems.push(problem),
-        }
+    launcher: &LauncherHosts,
+    settings: &RemoteSettings,
+    agents: &mut RemoteAgents,
+) -> Result<Vec<AttachedProcess>, Error> {
+    let HostAttachment { mut attached, mut problems } = attach_all(targets, folder, secret)?;
+    let elsewhere = agents.start(launcher, settings);
+    attached.extend(elsewhere.attached);
+    problems.extend(elsewhere.problems);
+    if attached.is_empty() {
+        // If none was reached, the command fails with the first reason.
+        return Err(Error::Other(problems.into_iter().next().unwrap_or_else(|| "no process was attached to".into())));
     }
-    // If none was reached, the command fails with the first reason.
-    let why = if attached.is_empty() { problems.drain(..1).next() } else { None };
     problems.iter().for_each(|problem| eprintln!("sintonia: {problem}"));
-    why.map_or(Ok(attached), |problem| Err(to_error(problem)))
+    attached.sort_by_key(|process| process.rank);
+    Ok(attached)
 }
 
-fn print_attached(members: &[TargetProcess], attached: &[(&TargetProcess, AttachReport)]) {
-    let longest = attached.iter().map(|(_, attach)| attach.stop_duration).max().unwrap_or_default();
-    let longest = 1e3 * longest.as_secs_f64();
-    eprintln!("sintonia: attached to {} of {} processes, each stopped for at most {longest:.1} ms", attached.len(), members.len());
-    if let Some(member) = members.iter().find(|member| member.size as usize > members.len()) {
-        eprintln!("sintonia: the program has {} processes; those on other hosts are not tuned", member.size);
+fn print_attached(attached: &[AttachedProcess], here: usize) {
+    let longest = attached.iter().map(|process| process.stopped_ms).fold(0.0, f64::max);
+    let size = attached.iter().map(|process| process.size as usize).max().unwrap_or(0).max(attached.len());
+    let mut hosts: Vec<&str> = attached.iter().map(|process| process.host.as_str()).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let on = if hosts.len() > 1 { format!(" on {} hosts", hosts.len()) } else { String::new() };
+    let known = if hosts.len() > 1 { size } else { here.max(attached.len()) };
+    eprintln!("sintonia: attached to {} of {known} processes{on}, each stopped for at most {longest:.1} ms", attached.len());
+    if size > known {
+        eprintln!("sintonia: the program has {size} processes; those on other hosts are not tuned: give the process id of its launcher");
     }
 }
 
-fn print_result(summary: &TuningSummary, attached: &[(&TargetProcess, AttachReport)], log: &Path, json: bool) -> Result<(), Error> {
+fn print_result(
+    summary: &TuningSummary,
+    attached: &[AttachedProcess],
+    totals: Option<&MpiTotals>,
+    log: &Path,
+    json: bool,
+) -> Result<(), Error> {
+    let mpi = totals.map(MpiTotals::called).unwrap_or_default();
     if !json {
+        mpi.iter().take(LISTED_FUNCTIONS).for_each(print_function);
         eprintln!("sintonia: {}; log: {}", summary_line(summary), log.display());
         return Ok(());
     }
-    let milliseconds = |time: Duration| 1e3 * time.as_secs_f64();
-    let attached: Vec<_> = attached
-        .iter()
-        .map(|(member, attach)| {
-            serde_json::json!({
-                "process": member.process, "rank": member.rank, "stopped_ms": milliseconds(attach.stop_duration),
-                "stopping_ms": milliseconds(attach.stop_latency), "in_vain": attach.failed_attempts.0, "in_vain_ms": milliseconds(attach.failed_attempts.1),
-                "loading_ms": milliseconds(attach.load_duration),
-            })
-        })
-        .collect();
     let decisions: Vec<_> = summary.decisions().collect();
+    let is_told = |entry: &&TuningLogEntry| matches!(entry, TuningLogEntry::Finding { .. } | TuningLogEntry::Problem { .. });
+    let told: Vec<_> = summary.log.iter().filter(is_told).collect();
     let TuningSummary { events, dropped, .. } = summary;
-    let summary_json = serde_json::json!({ "attached": attached, "decisions": decisions, "events": events, "dropped": dropped });
+    let summary_json = serde_json::json!({
+        "attached": attached, "decisions": decisions, "told": told, "mpi": mpi, "events": events, "dropped": dropped
+    });
     Ok(output::write_json_line(&mut std::io::stderr(), &summary_json)?)
+}
+
+fn print_function(totals: &FunctionTotals) {
+    let FunctionTotals { function, calls, bytes, seconds } = totals;
+    let (calls, bytes, seconds) = (format_count(*calls), format_bytes(*bytes as u64), format_seconds(*seconds));
+    eprintln!("sintonia: {function}: {calls} calls, {bytes}, {seconds} in all processes");
 }
