@@ -113,7 +113,7 @@ fn tunlet(reads: &[&str], sets: &[(&str, &str)]) -> String {
     let values: Vec<String> = reads.iter().enumerate().map(|(index, path)| format!("v{index} = \"{path}\"")).collect();
     let shown: Vec<String> = (0..reads.len()).map(|index| format!("{{step.v{index}}}")).collect();
     let measure = format!(
-        "period = \"step\"\n[[measure]]\nname = \"step\"\nfunction = \"step\"\nside = \"call\"\nvalues = {{ {} }}\n",
+        "guard = false\nperiod = \"step\"\n[[measure]]\nname = \"step\"\nfunction = \"step\"\nside = \"call\"\nvalues = {{ {} }}\n",
         values.join(", ")
     );
     let set = |(variable, value): &(&str, &str)| {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sintonia_link::probe_protocol::{ActionRepeat, HookSide, ProbeAction};
 
+use crate::counting_start::ticks;
 use crate::ring::RingCursor;
 use crate::stub::{self, HookEntry};
 use crate::variable_access;
@@ -47,14 +48,14 @@ pub struct ScheduledActions {
     repeat: ActionRepeat,
     /// Whether a thread has claimed them, or they were cancelled: one-time actions are not repeated.
     is_claimed: AtomicBool,
-    /// Result of each action the first time.
-    results: OnceLock<Vec<Result<u64, String>>>,
+    /// Result of each action the first time, and the ticks when they had run.
+    results: OnceLock<(Vec<Result<u64, String>>, u64)>,
 }
 
 impl ScheduledActions {
-    /// Result of each action the first time, once they have run.
-    pub fn results(&self) -> Option<&[Result<u64, String>]> {
-        self.results.get().map(Vec::as_slice)
+    /// Result of each action the first time, once they have run, and the ticks of that moment.
+    pub fn results(&self) -> Option<(&[Result<u64, String>], u64)> {
+        self.results.get().map(|(results, ticks)| (results.as_slice(), *ticks))
     }
 
     /// Whether they may still run.
@@ -73,7 +74,7 @@ impl ScheduledActions {
         }
         // SAFETY: promised by the caller of `schedule`.
         let results = self.actions.iter().map(|action| unsafe { execute(action) }).collect();
-        let _ = self.results.set(results);
+        let _ = self.results.set((results, ticks()));
     }
 }
 

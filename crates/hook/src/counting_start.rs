@@ -12,7 +12,7 @@ pub(crate) struct CountingStart {
 }
 
 /// The time stamp counter.
-pub(crate) fn ticks() -> u64 {
+pub fn ticks() -> u64 {
     // SAFETY: every x86-64 processor has this counter; the stubs use it, too.
     unsafe { core::arch::x86_64::_rdtsc() }
 }

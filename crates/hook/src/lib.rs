@@ -30,6 +30,7 @@ mod trampoline;
 mod variable_access;
 
 pub use action::{ActionHandler, ScheduledActions, cancel, execute, schedule, set_action_handler};
+pub use counting_start::ticks;
 pub use patch::{PatchError, has_throttling, hook, observes, restore, set_records, set_throttling, unhook, unhook_all};
 pub use prologue::{HookRefusal, check_code};
 pub use ring::{RingMemory, claimed_rings, detach_ring, record_event};

@@ -240,12 +240,21 @@ pub enum CommandOutcome {
     Hooked(u32),
     /// Done; the old value, or the return value of the function.
     Done(u64),
+    /// An action was executed at once.
+    Made {
+        /// The old value, or the return value of the function.
+        before: u64,
+        /// When it was done, in ticks of the process.
+        ticks: u64,
+    },
     /// Scheduled.
     Scheduled,
     /// Scheduled actions have run (for repeated ones: for the first time).
     Executed {
         /// Result of each action, or why it failed.
         results: Vec<Result<u64, String>>,
+        /// When they had run, in ticks of the process.
+        ticks: u64,
     },
     /// Calls and values.
     Surveyed(SurveyReport),

@@ -21,7 +21,7 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use sintonia_hook::{RingMemory, ThrottledHook};
-use sintonia_link::probe_protocol::{CommandEnvelope, CommandOutcome, ProbeCommand, ProbeMessage};
+use sintonia_link::probe_protocol::{CommandEnvelope, ProbeCommand, ProbeMessage};
 use sintonia_link::session::{self, SessionError, SessionReceiver, SessionSender, SessionSide, SharedSecret};
 
 use crate::attached;
@@ -119,8 +119,7 @@ pub(crate) fn after_fork_in_child() {
 
 /// Current time in ticks of the rings (always the time stamp counter) and in nanoseconds: the best of several attempts.
 fn clock_pair() -> (u64, u64) {
-    // SAFETY: every x86-64 processor has this counter.
-    let ticks = || unsafe { core::arch::x86_64::_rdtsc() };
+    use sintonia_hook::ticks;
     let look = |_| {
         let (before, nanoseconds, after) = (ticks(), clock::nanoseconds(libc::CLOCK_MONOTONIC), ticks());
         let width = after.wrapping_sub(before);
@@ -197,8 +196,8 @@ fn serve_commands(mut receiver: SessionReceiver<collector_socket::CollectorStrea
             COMMAND_COUNT.fetch_add(1, Ordering::Relaxed);
             send_message(&ProbeMessage::Answer { number, outcome });
         }
-        for (number, results) in executor.take_results() {
-            send_message(&ProbeMessage::Answer { number, outcome: CommandOutcome::Executed { results } });
+        for (number, outcome) in executor.take_results() {
+            send_message(&ProbeMessage::Answer { number, outcome });
         }
         for ThrottledHook { hook, calls, seconds_per_call } in sintonia_hook::throttle_hooks() {
             send_message(&ProbeMessage::Throttled { hook, calls, seconds_per_call });

@@ -159,8 +159,9 @@ fn print_summary(summary: &TuningSummary, exit_status: i32, json: bool) {
     if json {
         let others: Vec<_> =
             summary.log.iter().filter(|entry| matches!(entry, TuningLogEntry::Finding { .. } | TuningLogEntry::Problem { .. })).collect();
+        let verdicts: Vec<_> = summary.log.iter().filter_map(TuningLogEntry::verdict).collect();
         let result = serde_json::json!({
-            "exit_status": exit_status, "decisions": decisions, "told": others, "events": events, "dropped": dropped, "processes": processes, "of": size
+            "exit_status": exit_status, "decisions": decisions, "verdicts": verdicts, "told": others, "events": events, "dropped": dropped, "processes": processes, "of": size
         });
         return eprintln!("{result}");
     }

@@ -1,15 +1,26 @@
 //! The analyzer (as in MATE): feeds events to tunlets and has their tuning actions executed.
+//!
+//! Every change passes a guard ([`crate::guard`]): while it compares, the tunlet's changes are made and taken back in turns, and events with
+//! the initial values are not for the tunlet.
 
-use std::collections::{BTreeMap, HashSet};
+mod change_ledger;
+mod flapping;
+
+use std::collections::HashSet;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use sintonia_link::probe_protocol::HookSide;
 use sintonia_text::quantity::format_seconds;
 
-use crate::decision::{TuningDecision, TuningLogEntry};
-use crate::protocol::{AgentReport, AgentRequest, ChangeRequest};
+use crate::decision::{ComparedValue, TuningDecision, TuningLogEntry, TuningVerdict, VerdictResult};
+use crate::guard::paired::TrialOutcome;
+use crate::guard::{GuardStep, GuardVerdict, SwitchValue, TunletGuard};
+use crate::protocol::{AgentReport, AgentRequest, ChangeEffect, ChangeRequest};
 use crate::tree::HostTree;
-use crate::tuning_points::TunletRequirements;
-use crate::tunlet::{EventSummary, PointEvent, TuningAction, Tunlet, TunletMetric};
+use crate::tuning_points::{Actor, EventJoin, MeasurePoint, TuningMoment, TuningPoint, TuningTarget, TunletRequirements};
+use crate::tunlet::{ChangeGuard, EventSummary, PointEvent, TuningAction, Tunlet, TunletMetric};
+use change_ledger::{ChangeLedger, ConfirmedChange, RequestedChange};
+use flapping::{FlappingDamper, FlappingDecision};
 
 /// Interval between polls: short enough for decisions, and it costs the program next to nothing.
 const POLL_INTERVAL: Duration = Duration::from_micros(500);
@@ -20,8 +31,13 @@ const TICK_INTERVAL: Duration = Duration::from_millis(100);
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(300);
 /// Log entries kept in memory, so that a run of days does not fill it.
 const MAX_LOG_ENTRIES: usize = 1 << 20;
-/// Most changes without an answer.
-const MAX_PENDING_CHANGES: usize = 1 << 16;
+/// Numbers of the measure points that guards add, beyond those of tunlets.
+const GUARD_POINTS: usize = 1 << 32;
+/// MPI functions by which iterations are found if a tunlet measures nothing that repeats.
+const ITERATION_CALLS: [&str; 8] =
+    ["MPI_Allreduce", "MPI_Reduce", "MPI_Bcast", "MPI_Barrier", "MPI_Allgather", "MPI_Alltoall", "MPI_Waitall", "MPI_Sendrecv"];
+/// Time without any iteration after which those are measured, and after which comparing is given up.
+const ITERATION_TIMEOUTS_S: [f64; 2] = [2.0, 20.0];
 
 /// Result of tuning a run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -47,22 +63,16 @@ impl TuningSummary {
     }
 }
 
-/// A requested change: its tunlet, its tuning point, and the log entry for when a process answers.
-struct RequestedChange {
-    tunlet: usize,
-    point: usize,
-    decision: TuningDecision,
-    was_answered: bool,
-}
-
 /// Watches and tunes one run.
 pub struct Analyzer {
     tunlets: Vec<Box<dyn Tunlet>>,
     needs: Vec<TunletRequirements>,
     tree: HostTree,
-    /// By number, oldest first.
-    pending: BTreeMap<u64, RequestedChange>,
-    last_change_number: u64,
+    changes: ChangeLedger,
+    guards: Vec<TunletGuard>,
+    flapping: FlappingDamper,
+    /// Tunlets for whose guards MPI functions are measured.
+    measures_mpi: HashSet<usize>,
     /// Log entries not passed to the observer yet.
     new_entries: Vec<TuningLogEntry>,
     /// Problems reported already.
@@ -85,10 +95,16 @@ impl Analyzer {
         Analyzer {
             needs: tunlets.iter().map(|_| TunletRequirements::default()).collect(),
             last_metrics: tunlets.iter().map(|_| Vec::new()).collect(),
+            // Whoever only watches changes nothing that could be compared.
+            guards: tunlets
+                .iter()
+                .map(|tunlet| TunletGuard::new(if watch_only { ChangeGuard::None } else { tunlet.guard() }, tunlet.guard_measure()))
+                .collect(),
             tunlets,
             tree,
-            pending: BTreeMap::new(),
-            last_change_number: 0,
+            changes: ChangeLedger::default(),
+            flapping: FlappingDamper::default(),
+            measures_mpi: HashSet::new(),
             new_entries: vec![began],
             reported_problems: HashSet::new(),
             reported_iterations: HashSet::new(),
@@ -129,12 +145,14 @@ impl Analyzer {
         }
         let last = self.tree.collect_final_reports();
         self.handle_reports(last);
-        // A change superseded by a later one of the same point is not logged.
-        let mut later = HashSet::new();
-        for RequestedChange { tunlet, point, decision, was_answered } in std::mem::take(&mut self.pending).into_values().rev() {
-            if later.insert((tunlet, point, decision.rank)) && !was_answered {
-                let refused = Some("no process made it before the program ended".into());
-                self.new_entries.push(TuningLogEntry::Change(TuningDecision { refused, ..decision }));
+        for decision in self.changes.take_unanswered() {
+            let refused = Some("no process made it before the program ended".into());
+            self.new_entries.push(TuningLogEntry::Change(TuningDecision { refused, ..decision }));
+        }
+        let time_s = self.tree.now();
+        for tunlet in 0..self.guards.len() {
+            if let Some(verdict) = self.guards[tunlet].unfinished() {
+                self.log_verdict(tunlet, verdict, time_s);
             }
         }
     }
@@ -219,12 +237,65 @@ impl Analyzer {
 
     fn handle_event(&mut self, tunlet: usize, event: &PointEvent) {
         let Some(one) = self.tunlets.get_mut(tunlet) else { return };
-        let actions = one.on_event(event);
+        let is_for_tunlet = event.point < GUARD_POINTS && !self.guards[tunlet].withholds();
+        let actions = if is_for_tunlet { one.on_event(event) } else { Vec::new() };
+        let is_settled = one.is_settled();
         self.execute_all(tunlet, actions, event.time);
+        let may_try = self.may_compare(tunlet);
+        match self.guards[tunlet].event(event, is_settled, may_try) {
+            Some(GuardStep::Turn(values)) => self.switch(tunlet, values, true, event.time),
+            Some(GuardStep::Verdict(verdict, values)) => {
+                let pays = verdict.outcome == Some(TrialOutcome::Pays);
+                self.log_verdict(tunlet, verdict, event.time);
+                self.switch(tunlet, values, false, event.time);
+                self.tunlets[tunlet].on_verdict(pays);
+            }
+            None => {}
+        }
+    }
+
+    /// Whether no other tunlet is being compared: the times would mix.
+    fn may_compare(&self, tunlet: usize) -> bool {
+        self.guards.iter().enumerate().all(|(other, guard)| other == tunlet || !guard.is_trying())
+    }
+
+    /// Makes the changes of a guard.
+    fn switch(&mut self, tunlet: usize, values: Vec<SwitchValue>, turn: bool, time: f64) {
+        for SwitchValue { point, rank, value, why, is_initial } in values {
+            let Some(tuning_point) = self.needs[tunlet].tunes.get(point) else { continue };
+            let (actor, action) = (tuning_point.actor.clone(), tuning_point.target.to_string());
+            let name = self.tunlets[tunlet].name().to_owned();
+            let decision = TuningDecision { time_s: time, tunlet: name, action, rank, old: None, new: value, why, refused: None, turn };
+            self.send_change(RequestedChange::new(tunlet, point, rank, actor, decision, self.tree.now()), is_initial);
+        }
+        self.guards[tunlet].finish_empty_switch(time);
+    }
+
+    fn log_verdict(&mut self, tunlet: usize, verdict: GuardVerdict, time_s: f64) {
+        let GuardVerdict { outcome, ratio, comparisons, iterations, values } = verdict;
+        let result = match outcome {
+            Some(TrialOutcome::Pays) => VerdictResult::Pays,
+            Some(TrialOutcome::NoGain) => VerdictResult::NoGain,
+            Some(TrialOutcome::Harms) => VerdictResult::Harms,
+            None => VerdictResult::Undecided,
+        };
+        let action = |point: usize| self.needs[tunlet].tunes.get(point).map_or(String::new(), |point| point.target.to_string());
+        let values =
+            values.into_iter().map(|(point, initial, changed)| ComparedValue { action: action(point), initial, changed }).collect();
+        self.new_entries.push(TuningLogEntry::Verdict(TuningVerdict {
+            time_s,
+            tunlet: self.tunlets[tunlet].name().to_owned(),
+            result,
+            gain: ratio.map(|ratio| 1.0 - ratio.ratio),
+            interval: ratio.map(|ratio| (1.0 - ratio.high, 1.0 - ratio.low)),
+            comparisons,
+            iterations,
+            values,
+        }));
     }
 
     fn handle_summary(&mut self, tunlet: usize, summary: &EventSummary) {
-        let Some(one) = self.tunlets.get_mut(tunlet) else { return };
+        let Some(one) = self.tunlets.get_mut(tunlet).filter(|_| !self.guards[tunlet].withholds()) else { return };
         let actions = one.on_summary(summary);
         self.execute_all(tunlet, actions, summary.from);
     }
@@ -237,9 +308,15 @@ impl Analyzer {
 
     fn tick(&mut self) {
         let time_s = self.tree.now();
+        self.confirm_changes();
         for tunlet in 0..self.tunlets.len() {
-            let actions = self.tunlets[tunlet].on_tick(time_s);
-            self.execute_all(tunlet, actions, time_s);
+            let (is_settled, may_try) = (self.tunlets[tunlet].is_settled(), self.may_compare(tunlet));
+            self.guards[tunlet].settled(is_settled, may_try, time_s);
+            self.find_iterations(tunlet, time_s);
+            if !self.guards[tunlet].withholds() {
+                let actions = self.tunlets[tunlet].on_tick(time_s);
+                self.execute_all(tunlet, actions, time_s);
+            }
             let figures = self.tunlets[tunlet].metrics();
             if figures != self.last_metrics[tunlet] {
                 self.last_metrics[tunlet].clone_from(&figures);
@@ -248,32 +325,96 @@ impl Analyzer {
         }
     }
 
-    fn handle_change_result(&mut self, number: u64, rank: u32, outcome: Result<Option<f64>, String>) {
-        let Some(RequestedChange { tunlet, point, decision, was_answered }) = self.pending.get_mut(&number) else { return };
-        *was_answered = true;
-        let (tunlet, point) = (*tunlet, *point);
-        let mut decision = TuningDecision { rank: Some(rank), ..decision.clone() };
+    /// A guard that sees no iterations gets those of MPI calls; if there are none either, it gives up.
+    fn find_iterations(&mut self, tunlet: usize, now: f64) {
+        let Some(waiting) = self.guards[tunlet].waits_for_iterations(now) else { return };
+        if waiting > ITERATION_TIMEOUTS_S[1] {
+            self.guards[tunlet].give_up();
+            let what = "nothing repeats in the program as far as measured: changes are not compared with the initial values; a tunlet file may name the measure of an iteration with `guard`";
+            self.new_entries.push(TuningLogEntry::Finding {
+                time_s: now,
+                tunlet: self.tunlets[tunlet].name().to_owned(),
+                what: what.into(),
+            });
+        } else if waiting > ITERATION_TIMEOUTS_S[0] && self.measures_mpi.insert(tunlet) {
+            for (index, function) in ITERATION_CALLS.into_iter().enumerate() {
+                let (side, values) = (HookSide::Exit, Vec::new());
+                let point = MeasurePoint { actor: Actor::Master, function: function.into(), side, values, join: EventJoin::Each };
+                self.tree.broadcast(AgentRequest::AddPoint { tunlet, number: GUARD_POINTS + index, point });
+            }
+        }
+    }
+
+    fn handle_change_result(&mut self, number: u64, rank: u32, outcome: Result<ChangeEffect, String>) {
+        let Some(request) = self.changes.pending(number) else { return };
+        let (tunlet, point) = (request.tunlet, request.point);
+        let mut decision = TuningDecision { rank: Some(rank), ..request.decision.clone() };
+        let is_variable = self.needs[tunlet].tunes.get(point).is_some_and(has_value);
+        let had_another = self.changes.answer(number, rank, &outcome);
         let mut actions = Vec::new();
+        let mut is_change = true;
         match outcome {
-            Ok(before) => {
+            Ok(ChangeEffect { before, after, .. }) => {
                 self.tunlets[tunlet].on_changed(point, rank, before);
-                decision.old = before;
+                (decision.old, decision.new) = (before, after);
+                is_change = before != Some(after);
+                if let Some(before) = before {
+                    self.guards[tunlet].made(point, rank, before);
+                } else if !is_variable {
+                    // Replacing a function is undone by 0.
+                    self.guards[tunlet].made(point, rank, 0.0);
+                }
+                if had_another && is_variable {
+                    self.report_problem(format!("rank {rank}: {} does not keep its value: the program sets it, too", decision.action));
+                }
             }
             Err(why) => {
-                actions = self.tunlets[tunlet].on_refused(point, rank, &why);
+                // The process keeps its value: a turn that is refused is no refusal of the tunlet's change.
+                if !decision.turn {
+                    actions = self.tunlets[tunlet].on_refused(point, rank, &why);
+                }
                 decision.refused = Some(why);
             }
         }
         let time = decision.time_s;
-        self.new_entries.push(TuningLogEntry::Change(decision));
+        // A change to the value that is there is none.
+        if is_change {
+            self.new_entries.push(TuningLogEntry::Change(decision));
+        }
+        self.confirm_changes();
         self.execute_all(tunlet, actions, time);
+    }
+
+    /// Tells guards and tunlets which changes all processes have made.
+    fn confirm_changes(&mut self) {
+        let now = self.tree.now();
+        let guards = &self.guards;
+        let confirmed = self.changes.take_confirmed(&self.active_ranks, now, |tunlet| guards[tunlet].usual_seconds());
+        for ConfirmedChange { number, tunlet, point, made, effective, silent, refused, turn } in confirmed {
+            for rank in silent {
+                self.report_problem(format!("rank {rank}: it has not made a change that others have made; it is not waited for"));
+            }
+            if turn {
+                // The tunlet does not take part in turns.
+            } else if let Some(why) = refused {
+                let actions = self.tunlets[tunlet].on_rejected(point, &why);
+                self.execute_all(tunlet, actions, now);
+            } else {
+                self.tunlets[tunlet].on_confirmed(point, number);
+            }
+            let was_withheld = self.guards[tunlet].withholds();
+            self.guards[tunlet].confirmed(number, point, made, effective);
+            if was_withheld && !self.guards[tunlet].withholds() {
+                self.tunlets[tunlet].on_resumed();
+            }
+        }
     }
 
     fn execute_all(&mut self, tunlet: usize, actions: Vec<TuningAction>, time: f64) {
         for action in actions {
             match action {
                 TuningAction::Change { point, value, rank, why } => {
-                    self.request_change(ChangeRequest { number: 0, tunlet, point, value, rank }, why, time)
+                    self.request_change(ChangeRequest { number: 0, tunlet, point, value, rank, once: false }, why, time)
                 }
                 TuningAction::AddPoint { number, point } => self.tree.broadcast(AgentRequest::AddPoint { tunlet, number, point }),
                 TuningAction::RemovePoint(number) => self.tree.broadcast(AgentRequest::RemovePoint { tunlet, number }),
@@ -299,24 +440,73 @@ impl Analyzer {
         } else {
             None
         };
-        let tunlet = self.tunlets[change.tunlet].name().to_owned();
-        let decision = TuningDecision { time_s: time, tunlet, action, rank: change.rank, old: None, new: change.value, why, refused };
-        if decision.refused.is_some() {
-            return self.new_entries.push(TuningLogEntry::Change(decision));
+        let ChangeRequest { tunlet, point: index, value, rank, .. } = change;
+        let name = self.tunlets[tunlet].name().to_owned();
+        let decision = TuningDecision { time_s: time, tunlet: name, action, rank, old: None, new: value, why, refused, turn: false };
+        if let Some(why) = decision.refused.clone() {
+            self.new_entries.push(TuningLogEntry::Change(decision));
+            let actions = self.tunlets[tunlet].on_not_made(index, &why);
+            return self.execute_all(tunlet, actions, time);
         }
-        self.last_change_number += 1;
-        self.pending
-            .insert(self.last_change_number, RequestedChange { tunlet: change.tunlet, point: change.point, decision, was_answered: false });
-        if self.pending.len() > MAX_PENDING_CHANGES {
-            self.pending.pop_first();
+        let (can_be_undone, has_value) = (can_be_undone(point), has_value(point));
+        let request = RequestedChange::new(tunlet, index, rank, point.actor.clone(), decision, self.tree.now());
+        let is_settled = self.tunlets[tunlet].is_settled();
+        if has_value && is_settled && self.is_flapping(&request) {
+            return;
         }
-        self.tree.broadcast(AgentRequest::Change(ChangeRequest { number: self.last_change_number, ..change }));
+        let may_try = self.may_compare(tunlet);
+        if can_be_undone && !self.guards[tunlet].admit((index, rank), value, &request.decision.why, may_try, time) {
+            return;
+        }
+        // A change to the value that is there is none: it is not made, but the tunlet may wait for it.
+        match self.changes.already_there(&request, &self.active_ranks).filter(|_| has_value) {
+            Some(ranks) => {
+                ranks.into_iter().for_each(|rank| self.tunlets[tunlet].on_changed(index, rank, Some(value)));
+                self.tunlets[tunlet].on_confirmed(index, self.changes.last_number());
+                self.guards[tunlet].finish_empty_switch(time);
+            }
+            None => self.send_change(request, false),
+        }
+    }
+
+    /// Whether a rule goes back and forth between values; reported once.
+    fn is_flapping(&mut self, request: &RequestedChange) -> bool {
+        let RequestedChange { tunlet, point, rank, decision, .. } = request;
+        match self.flapping.decide((*tunlet, *point, *rank), decision.new, request.time) {
+            FlappingDecision::Go => false,
+            FlappingDecision::Hold { is_first } => {
+                if is_first {
+                    let what = format!("{} goes back and forth between values: it is held, longer each time", decision.action);
+                    self.new_entries.push(TuningLogEntry::Finding { time_s: decision.time_s, tunlet: decision.tunlet.clone(), what });
+                }
+                true
+            }
+        }
+    }
+
+    fn send_change(&mut self, request: RequestedChange, once: bool) {
+        let RequestedChange { tunlet, point, rank, .. } = request;
+        let value = request.decision.new;
+        let number = self.changes.request(request);
+        self.guards[tunlet].sent(number);
+        self.tree.broadcast(AgentRequest::Change(ChangeRequest { number, tunlet, point, value, rank, once }));
     }
 
     /// If several tunlets set the same variable, the first one listed wins.
     fn is_owned_by_another(&self, tunlet: usize, action: &str) -> bool {
         self.needs[..tunlet].iter().flat_map(|needs| &needs.tunes).any(|point| point.target.to_string() == action)
     }
+}
+
+/// Whether a point has a value that can be read: setting it to that value changes nothing.
+fn has_value(point: &TuningPoint) -> bool {
+    matches!(point.target, TuningTarget::Variable(_) | TuningTarget::Typed { .. } | TuningTarget::Control(_))
+}
+
+/// Whether a change can be taken back, and so compared.
+fn can_be_undone(point: &TuningPoint) -> bool {
+    let is_undone_by_value = has_value(point) || matches!(point.target, TuningTarget::Replace { .. });
+    is_undone_by_value && point.moment != TuningMoment::BeforeMpi
 }
 
 /// Processes of several programs cannot be distinguished by rank.

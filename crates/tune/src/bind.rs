@@ -251,7 +251,7 @@ impl HookListener {
     /// Decodes an event of a call with this duration.
     pub(crate) fn decode_event(&self, event: &HookEvent, rank: u32, time: f64, duration: CallDuration) -> PointEvent {
         let values = self.decoders.iter().map(|decoder| decoder.decode(event, duration)).collect();
-        PointEvent { point: self.point, rank, side: self.side, time, values }
+        PointEvent { point: self.point, rank, side: self.side, time, values, change: 0 }
     }
 
     /// The quantities whose sums give the point's values, if its events are aggregated and sums suffice.
@@ -357,6 +357,18 @@ impl FunctionHook {
             at_entry: self.at_entry.clone(),
             at_exit: self.at_exit.clone(),
             may_throttle: true,
+        };
+        self.functions.iter().map(command).collect()
+    }
+
+    /// The commands that install it only to execute actions there: nothing is read, and it is not removed for being called often.
+    pub(crate) fn sync_commands(&self) -> Vec<ProbeCommand> {
+        let command = |function: &sintonia_symbols::ResolvedFunction| ProbeCommand::Hook {
+            function: function_range(function),
+            kind: HookKind::Wrap { stack: function.uses_stack },
+            at_entry: Vec::new(),
+            at_exit: Vec::new(),
+            may_throttle: false,
         };
         self.functions.iter().map(command).collect()
     }
@@ -606,6 +618,16 @@ impl ResolvedTarget {
             ResolvedTarget::Piece(settings, parameter) => {
                 Some(ProbeAction::Piece { settings: settings.clone(), parameter: *parameter, value })
             }
+        }
+    }
+
+    /// The value that is there after a change to `value`: what the type of a variable makes of it.
+    pub(crate) fn stored_value(&self, value: f64) -> f64 {
+        match self {
+            ResolvedTarget::Variable(variable) => {
+                encode_value(&variable.value_type, value).map_or(value, |bits| decode_value(&variable.value_type, bits))
+            }
+            _ => value,
         }
     }
 

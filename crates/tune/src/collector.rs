@@ -292,6 +292,11 @@ impl ProcessConnection {
         self.clock.rate() / 1e9
     }
 
+    /// Nanoseconds of the host's clock at a tick count.
+    pub fn nanoseconds_at(&self, ticks: u64) -> f64 {
+        self.clock.to_nanoseconds(ticks)
+    }
+
     /// Seconds between two tick counts.
     pub fn seconds_between(&self, first: u64, last: u64) -> f64 {
         (self.clock.to_nanoseconds(last) - self.clock.to_nanoseconds(first)) / 1e9

@@ -68,6 +68,8 @@ pub enum TuningLogEntry {
     },
     /// A change.
     Change(TuningDecision),
+    /// Result of a comparison in turns.
+    Verdict(TuningVerdict),
     /// A finding of a tunlet.
     Finding {
         /// Seconds since the start of the tuning.
@@ -96,10 +98,18 @@ pub enum TuningLogEntry {
 }
 
 impl TuningLogEntry {
-    /// The change, if it is one.
+    /// The change, if it is one that was decided: not a turn of a comparison.
     pub fn decision(&self) -> Option<&TuningDecision> {
         match self {
-            TuningLogEntry::Change(decision) => Some(decision),
+            TuningLogEntry::Change(decision) if !decision.turn => Some(decision),
+            _ => None,
+        }
+    }
+
+    /// The result of a comparison, if it is one.
+    pub fn verdict(&self) -> Option<&TuningVerdict> {
+        match self {
+            TuningLogEntry::Verdict(verdict) => Some(verdict),
             _ => None,
         }
     }
@@ -125,6 +135,76 @@ pub struct TuningDecision {
     /// Why it was refused, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
+    /// Whether it is one turn of a comparison, and not a decision.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub turn: bool,
+}
+
+/// Whether changes pay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerdictResult {
+    /// They save time beyond noise, and stay.
+    Pays,
+    /// They do not, and are taken back.
+    NoGain,
+    /// They cost time beyond noise, and are taken back.
+    Harms,
+    /// The program ended before it was decided.
+    Undecided,
+}
+
+/// Result of a comparison of changes with the initial values, in turns.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TuningVerdict {
+    /// Seconds since the start of the tuning.
+    pub time_s: f64,
+    /// The tunlet.
+    pub tunlet: String,
+    /// The result.
+    pub result: VerdictResult,
+    /// Share of an iteration's time that is saved, if it is known; negative if time is lost.
+    pub gain: Option<f64>,
+    /// Its 95 % interval.
+    pub interval: Option<(f64, f64)>,
+    /// Number of comparisons with the beginning.
+    pub comparisons: usize,
+    /// Number of iterations that counted.
+    pub iterations: u64,
+    /// What was compared.
+    pub values: Vec<ComparedValue>,
+}
+
+/// A value that was compared with the initial one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComparedValue {
+    /// The variable.
+    pub action: String,
+    /// Its initial value.
+    pub initial: f64,
+    /// The changed value.
+    pub changed: f64,
+}
+
+impl std::fmt::Display for TuningVerdict {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let value = |one: &ComparedValue| format!("{} = {}", one.action, one.changed);
+        let values = self.values.iter().map(value).collect::<Vec<_>>().join(", ");
+        let amount = |gain: f64| format!("{:.1} % {}", 100.0 * gain.abs(), if gain < 0.0 { "more" } else { "less" });
+        let known = match (self.gain, self.interval) {
+            (Some(gain), Some((low, high))) => {
+                format!("{} time per iteration (95 %: {:.1} to {:.1} %)", amount(gain), 100.0 * low, 100.0 * high)
+            }
+            _ => "no interval yet".into(),
+        };
+        let basis = format!("{} comparisons in turn with the initial values, {} iterations", self.comparisons, self.iterations);
+        match self.result {
+            VerdictResult::Pays => write!(out, "{values} pays and is kept: {known}; {basis}"),
+            VerdictResult::NoGain => write!(out, "{values} has no gain and is taken back: {known}; {basis}"),
+            VerdictResult::Harms => write!(out, "{values} harms and is taken back: {known}; {basis}"),
+            VerdictResult::Undecided => write!(out, "{values} is undecided, the program ended: {known}; {basis}"),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,9 @@ use sintonia_symbols::ModuleCache;
 use crate::collector::{CollectorEvent, ProcessCollector};
 use crate::protocol::{AgentReport, AgentRequest, ChangeRequest};
 use crate::tuning_points::{EventJoin, MeasurePoint, TuningMoment, TunletRequirements};
+use crate::tunlet::{EventSummary, PointEvent};
 
+pub use crate::host_clock::now_ns;
 pub use event_aggregator::EventAggregator;
 use instrumented_process::{InstrumentedProcess, PendingCommand};
 
@@ -253,7 +255,7 @@ impl HostAgent {
 
     fn handle_answer(&mut self, id: u32, number: u64, outcome: CommandOutcome, reports: &mut Vec<AgentReport>) {
         if let Some(process) = self.processes.get_mut(&id) {
-            process.handle_answer(number, outcome, self.needs.as_deref().unwrap_or_default(), reports);
+            process.handle_answer(number, outcome, self.begin, self.needs.as_deref().unwrap_or_default(), reports);
         }
     }
 
@@ -270,7 +272,8 @@ impl HostAgent {
             let Some(process) = self.processes.get_mut(&id) else { continue };
             // Clock error must not put an event into the future.
             let seconds = ((time - self.begin) / 1e9).min(now);
-            let mut deliver = |tunlet, join, event| self.aggregator.add(tunlet, join, event, reports);
+            let change = process.change_at(time);
+            let mut deliver = |tunlet, join, event| self.aggregator.add(tunlet, join, PointEvent { change, ..event }, reports);
             if process.handle_event(ring, seconds, &event, &mut deliver)
                 && let Some(needs) = &self.needs
             {
@@ -301,9 +304,11 @@ impl HostAgent {
         let from = std::mem::replace(&mut self.sums_read_at, now);
         let mut events = 0;
         for process in self.processes.values_mut() {
+            let change = process.change_at(now_ns());
             events += process.take_sums(|listener, count, values| {
                 if let EventJoin::Over(length) = listener.join {
-                    self.aggregator.add_sums(listener.tunlet, length, listener.point, from, count, values);
+                    let sums = EventSummary { point: listener.point, from, count, values: values.to_vec(), change };
+                    self.aggregator.add_sums(listener.tunlet, length, from, sums);
                 }
             });
         }
@@ -321,10 +326,4 @@ impl HostAgent {
         let all = there + std::mem::take(&mut self.dropped_by_gone);
         all.saturating_sub(std::mem::replace(&mut self.reported_drops, there))
     }
-}
-
-/// Now, in nanoseconds of this host's clock.
-pub fn now_ns() -> f64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
 }

@@ -14,6 +14,7 @@ pub mod collector;
 pub mod decision;
 pub mod guard;
 pub mod host_agent;
+mod host_clock;
 pub mod host_daemon;
 pub mod iteration;
 pub mod log_writer;

@@ -52,6 +52,8 @@ pub struct ChangeRequest {
     pub value: f64,
     /// In this rank only.
     pub rank: Option<u32>,
+    /// Also where the point is changed repeatedly: this ends the repetition.
+    pub once: bool,
 }
 
 impl ChangeRequest {
@@ -59,6 +61,17 @@ impl ChangeRequest {
     pub fn is_same_point(&self, other: &ChangeRequest) -> bool {
         (self.tunlet, self.point, self.rank) == (other.tunlet, other.point, other.rank)
     }
+}
+
+/// Effect of a change in a process.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ChangeEffect {
+    /// The previous value, if there is one.
+    pub before: Option<f64>,
+    /// The value that is there now: what the type of the variable makes of the requested one.
+    pub after: f64,
+    /// When it was made, on the clock of [`PointEvent::time`].
+    pub time: f64,
 }
 
 /// A report of a host agent.
@@ -103,8 +116,8 @@ pub enum AgentReport {
         number: u64,
         /// The rank.
         rank: u32,
-        /// The previous value, if there is one, or why the change was refused.
-        outcome: Result<Option<f64>, String>,
+        /// Its effect, or why the change was refused.
+        outcome: Result<ChangeEffect, String>,
     },
     /// The functions that a function calls.
     Callees {

@@ -35,11 +35,18 @@ impl Actor {
     /// Whether a process matches.
     pub fn matches(&self, process: &ProcessIdentity) -> bool {
         match self {
-            Actor::All => true,
-            Actor::Master => process.rank == MASTER_RANK,
-            Actor::Workers => process.rank != MASTER_RANK,
-            Actor::Ranks(ranks) => ranks.contains(&process.rank),
             Actor::Callers(function) => process.called.contains(function),
+            _ => self.matches_rank(process.rank),
+        }
+    }
+
+    /// Whether a rank matches; that of a caller of a function may.
+    pub fn matches_rank(&self, rank: u32) -> bool {
+        match self {
+            Actor::All | Actor::Callers(_) => true,
+            Actor::Master => rank == MASTER_RANK,
+            Actor::Workers => rank != MASTER_RANK,
+            Actor::Ranks(ranks) => ranks.contains(&rank),
         }
     }
 

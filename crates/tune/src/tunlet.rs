@@ -19,6 +19,8 @@ pub struct PointEvent {
     pub time: f64,
     /// Values read, in the order of the point's values.
     pub values: Vec<f64>,
+    /// Number of the latest change that the process had made before; 0 if none.
+    pub change: u64,
 }
 
 /// Aggregated events of a measure point in an interval, over all processes.
@@ -32,6 +34,8 @@ pub struct EventSummary {
     pub count: u64,
     /// Statistics of each of the point's values.
     pub values: Vec<RunningStats>,
+    /// Number of the latest change that the processes had made before; events before and after a change are in different aggregates.
+    pub change: u64,
 }
 
 /// An action that a tunlet requests.
@@ -88,6 +92,28 @@ impl TunletMetric {
     }
 }
 
+/// How it is decided whether the changes of a tunlet stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeGuard {
+    /// They stay: they are not made to save time, or the user says so.
+    None,
+    /// The tunlet compares by itself.
+    Own,
+    /// The tunlet as a whole is compared in turns with the initial values, from its first change on.
+    InTurns,
+    /// The same, but only when the tunlet has settled; until then it tries values.
+    WhenSettled,
+}
+
+/// What a guard compares: the time of an iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GuardMeasure {
+    /// Index of the measure point that has one event per iteration.
+    pub point: usize,
+    /// Index of the value that is the duration; if none, the time between two events counts.
+    pub duration: Option<usize>,
+}
+
 /// Knowledge that tunes a kind of program.
 pub trait Tunlet: Send {
     /// Its name.
@@ -118,6 +144,40 @@ pub trait Tunlet: Send {
 
     /// Answer to [`TuningAction::QueryCallees`].
     fn on_callees(&mut self, _function: &str, _callees: &[String]) -> Vec<TuningAction> {
+        Vec::new()
+    }
+
+    /// How its changes are guarded.
+    fn guard(&self) -> ChangeGuard {
+        ChangeGuard::InTurns
+    }
+
+    /// What its changes are judged by; if none, the measure point with the longest regular interval.
+    fn guard_measure(&self) -> Option<GuardMeasure> {
+        None
+    }
+
+    /// Whether it is done with trying values ([`ChangeGuard::WhenSettled`]).
+    fn is_settled(&self) -> bool {
+        true
+    }
+
+    /// Events were withheld while the program had its initial values: the next one does not follow the latest one.
+    fn on_resumed(&mut self) {}
+
+    /// Its changes were compared with the initial values; those stay if the changes do not pay.
+    fn on_verdict(&mut self, _pays: bool) {}
+
+    /// All processes have made the change; events that carry this number or a larger one count for it.
+    fn on_confirmed(&mut self, _point: usize, _number: u64) {}
+
+    /// A process has refused the change, and all have answered: what follows is not to be counted for it.
+    fn on_rejected(&mut self, _point: usize, _why: &str) -> Vec<TuningAction> {
+        Vec::new()
+    }
+
+    /// A change was requested and will not be made in any process, because the program is only watched or the value is not allowed.
+    fn on_not_made(&mut self, _point: usize, _why: &str) -> Vec<TuningAction> {
         Vec::new()
     }
 

@@ -12,14 +12,14 @@ mod metric_store;
 mod script;
 mod tuning_rule;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use sintonia_toml_file::{TomlDocument, TomlProblem};
 
 use crate::tuning_points::{TuningPoint, TunletRequirements};
-use crate::tunlet::{EventSummary, PointEvent, TuningAction, Tunlet, TunletMetric};
-use crate::tunlets::search::{ParameterSearch, SampleStatistic, SearchAxis, SearchOptions, SearchSpace};
+use crate::tunlet::{ChangeGuard, EventSummary, GuardMeasure, PointEvent, TuningAction, Tunlet, TunletMetric};
+use crate::tunlets::search::{ParameterSearch, SampleStatistic, SearchAxis, SearchOptions, SearchSpace, SearchStep};
 use error::{Error, TunletFileProblem};
 use expression::{FormulaInput, LocatedProblem, MetricFormula, NameScope, ReasonTemplate, TuningCondition};
 use measure::{MeasureDeclaration, MeasuredEvent, find_duplicate, parse_name};
@@ -50,6 +50,16 @@ pub struct FileTunlet {
     requested: HashMap<(usize, Option<u32>), f64>,
     /// Whether its script has failed.
     disabled: bool,
+    guard: FileGuard,
+}
+
+/// What a file says about the comparison of its changes with the initial values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct FileGuard {
+    /// Whether they are compared.
+    is_on: bool,
+    /// By this measure.
+    measure: Option<GuardMeasure>,
 }
 
 #[derive(Debug)]
@@ -59,6 +69,11 @@ struct FileSearch {
     when: usize,
     /// The tunes whose values it searches.
     tunes: Vec<usize>,
+    /// Targets whose change is not confirmed: nothing is counted meanwhile.
+    unconfirmed: HashSet<usize>,
+    /// Ranks that have made changes, and the change that their events must carry to count.
+    changed_ranks: HashSet<u32>,
+    counts_from: u64,
 }
 
 /// Reads a tunlet file.
@@ -83,6 +98,7 @@ pub fn parse(text: &str, path: &Path) -> Result<FileTunlet, Error> {
     let scope = TunletNames { measures: &board.measures, performance: &names, fuzzy: &outputs };
     let tunes = parse_list(file.take("tune"), |value| Ok((value, TuneDeclaration::parse(&value, &scope, &board)?)))?;
     let searching = file.take("search").map(|value| parse_search(&value, &scope, &board, &tunes)).transpose()?;
+    let guard = parse_guard(&mut file, searching.as_ref(), &board)?;
     let script = file.take("script").map(|value| TunletScript::parse(&value, path)).transpose()?;
     if let Some((value, used)) = used {
         check_use(&value, &used, searching.is_some(), !outputs.is_empty())?;
@@ -100,7 +116,40 @@ pub fn parse(text: &str, path: &Path) -> Result<FileTunlet, Error> {
         }
     }
     let tunes = tunes.into_iter().map(|(_, tune)| tune).collect();
-    Ok(FileTunlet::new(own_name, board, tunes, searching, script))
+    let tunlet = FileTunlet::new(own_name, board, tunes, searching, script);
+    Ok(FileTunlet { guard, ..tunlet })
+}
+
+/// Parses `guard`: whether changes are compared, or the measure by which they are. By default it is the objective of a search, or the measure
+/// that begins periods.
+fn parse_guard(file: &mut TunletTable, search: Option<&FileSearch>, board: &MetricStore) -> Result<FileGuard, Error> {
+    let points_before = |measure: usize| board.measures[..measure].iter().map(|measure| measure.points().len()).sum::<usize>();
+    let measured = |measure: usize, value: Option<&str>| board.measures[measure].guard_measure(points_before(measure), value);
+    let by_default = || match search {
+        Some(search) => match search.objective.inputs() {
+            [FormulaInput::Latest((measure, value))] => {
+                let is_duration = board.measures[*measure].values[*value] == "seconds";
+                measured(*measure, is_duration.then_some("seconds"))
+            }
+            _ => measured(search.when, None),
+        },
+        None => board.period.and_then(|period| measured(period, None)),
+    };
+    let Some(value) = file.take("guard") else { return Ok(FileGuard { is_on: true, measure: by_default() }) };
+    if let Ok(is_on) = value.boolean() {
+        return Ok(FileGuard { is_on, measure: by_default() });
+    }
+    let text = value.nonblank_text().map_err(|_| value.unexpected("true, false, or a measure as in \"step\" or \"step.seconds\""))?;
+    let (name, duration) = text.split_once('.').map_or((text.as_str(), None), |(name, duration)| (name, Some(duration)));
+    let known = || board.measures.iter().map(|measure| measure.name.as_str());
+    let Some(measure) = known().position(|known| known == name) else {
+        return Err(value.error(TunletFileProblem::unknown("the measure", name, "here", known())));
+    };
+    let duration = duration.filter(|duration| *duration != "interval");
+    let found = measured(measure, duration).filter(|found| duration.is_none() || found.duration.is_some());
+    let needs = "a guard needs single events: the interval of a measure, or a duration that is read at exit";
+    let found = found.ok_or_else(|| value.error(TunletFileProblem::Incompatible(needs.into())))?;
+    Ok(FileGuard { is_on: true, measure: Some(found) })
 }
 
 /// Parses measures and performance functions.
@@ -195,7 +244,8 @@ fn parse_search(
     let space = SearchSpace { axes: chosen().map(|tune| SearchAxis::new(tune.spread)).collect() };
     let start = chosen().map(|tune| tune.start).collect::<Option<Vec<f64>>>();
     let search = ParameterSearch::new(chosen().map(|tune| tune.name.clone()).collect(), space, start, options);
-    Ok(FileSearch { search, objective, when, tunes: indices })
+    let (unconfirmed, changed_ranks) = (HashSet::new(), HashSet::new());
+    Ok(FileSearch { search, objective, when, tunes: indices, unconfirmed, changed_ranks, counts_from: 0 })
 }
 
 fn parse_statistic(value: &TunletValue) -> Result<SampleStatistic, Error> {
@@ -270,11 +320,12 @@ impl FileTunlet {
             target_indices.push(index);
         }
         let requested = HashMap::new();
-        FileTunlet { name, metrics, point_measures, tunes, targets, target_indices, search, script, requested, disabled: false }
+        let guard = FileGuard { is_on: true, measure: None };
+        FileTunlet { name, metrics, point_measures, tunes, targets, target_indices, search, script, requested, disabled: false, guard }
     }
 
     /// Evaluates the deciders after an event, or an interval of aggregated events.
-    fn decide(&mut self, measure: usize, event: Option<&MeasuredEvent>) -> Vec<TuningAction> {
+    fn decide(&mut self, measure: usize, event: Option<&MeasuredEvent>, change: u64) -> Vec<TuningAction> {
         let mut actions = Vec::new();
         let rank = event.map(|event| event.rank);
         for index in 0..self.tunes.len() {
@@ -283,7 +334,7 @@ impl FileTunlet {
                 actions.extend(self.change_action(index, value, rank, why));
             }
         }
-        actions.extend(self.advance_search(measure));
+        actions.extend(self.advance_search(measure, rank, change));
         if let (Some(script), Some(event)) = (&mut self.script, event) {
             let outcome = script.handle_event(&self.metrics, measure, event);
             actions.extend(self.apply_script(outcome));
@@ -292,16 +343,29 @@ impl FileTunlet {
         actions
     }
 
-    fn advance_search(&mut self, measure: usize) -> Vec<TuningAction> {
+    fn advance_search(&mut self, measure: usize, rank: Option<u32>, change: u64) -> Vec<TuningAction> {
         let Some(searching) = self.search.as_mut().filter(|searching| searching.when == measure) else { return Vec::new() };
+        // Only what happened after a confirmed change counts for it.
+        let is_new = rank.is_some_and(|rank| !searching.changed_ranks.contains(&rank)) || change >= searching.counts_from;
+        if !searching.unconfirmed.is_empty() || !is_new {
+            return Vec::new();
+        }
         let Some(time) = self.metrics.value(&searching.objective) else { return Vec::new() };
         let step = searching.search.sample(time);
-        let indices = searching.tunes.clone();
-        let tell = step.report.map(TuningAction::Report);
+        self.search_actions(step)
+    }
+
+    /// Executes a step of the search.
+    fn search_actions(&mut self, step: SearchStep) -> Vec<TuningAction> {
+        let indices = self.search.as_ref().map_or(Vec::new(), |searching| searching.tunes.clone());
         let changes = indices.into_iter().zip(step.values.unwrap_or_default());
-        tell.into_iter()
-            .chain(changes.filter_map(|(index, value)| self.change_action(index, value, None, step.why.clone())).collect::<Vec<_>>())
-            .collect()
+        let changes: Vec<TuningAction> =
+            changes.filter_map(|(index, value)| self.change_action(index, value, None, step.why.clone())).collect();
+        if let Some(searching) = &mut self.search {
+            let point = |action: &TuningAction| if let TuningAction::Change { point, .. } = action { Some(*point) } else { None };
+            searching.unconfirmed.extend(changes.iter().filter_map(point));
+        }
+        step.report.map(TuningAction::Report).into_iter().chain(changes).collect()
     }
 
     /// Executes the requests of a script; a script that fails is disabled.
@@ -374,7 +438,7 @@ impl Tunlet for FileTunlet {
     fn on_event(&mut self, event: &PointEvent) -> Vec<TuningAction> {
         let Some(measure) = self.point_measures.get(event.point).copied().filter(|_| !self.disabled) else { return Vec::new() };
         match self.metrics.handle_event(measure, event) {
-            Some(event) => self.decide(measure, Some(&event)),
+            Some(measured) => self.decide(measure, Some(&measured), event.change),
             None => Vec::new(),
         }
     }
@@ -382,7 +446,7 @@ impl Tunlet for FileTunlet {
     fn on_summary(&mut self, joined: &EventSummary) -> Vec<TuningAction> {
         let Some(measure) = self.point_measures.get(joined.point).copied().filter(|_| !self.disabled) else { return Vec::new() };
         self.metrics.handle_summary(measure, joined);
-        self.decide(measure, None)
+        self.decide(measure, None, joined.change)
     }
 
     fn on_tick(&mut self, time: f64) -> Vec<TuningAction> {
@@ -391,8 +455,63 @@ impl Tunlet for FileTunlet {
         self.apply_script(outcome)
     }
 
-    fn on_changed(&mut self, point: usize, _rank: u32, before: Option<f64>) {
+    fn guard(&self) -> ChangeGuard {
+        match (self.guard.is_on, &self.search) {
+            (false, _) => ChangeGuard::None,
+            (true, Some(_)) => ChangeGuard::WhenSettled,
+            (true, None) => ChangeGuard::InTurns,
+        }
+    }
+
+    fn guard_measure(&self) -> Option<GuardMeasure> {
+        self.guard.measure
+    }
+
+    fn is_settled(&self) -> bool {
+        self.search.as_ref().is_none_or(|searching| searching.search.is_settled() && searching.unconfirmed.is_empty())
+    }
+
+    fn on_resumed(&mut self) {
+        self.metrics.interrupt();
+    }
+
+    fn on_verdict(&mut self, pays: bool) {
+        let Some(searching) = self.search.as_mut().filter(|_| !pays) else { return };
+        searching.search.return_to_original();
+        // The guard has set them.
+        for (index, value) in searching.tunes.iter().zip(searching.search.current_values()) {
+            self.requested.insert((self.target_indices[*index], None), value);
+        }
+        self.metrics.interrupt();
+        self.metrics.forget();
+    }
+
+    fn on_confirmed(&mut self, point: usize, number: u64) {
+        let Some(searching) = &mut self.search else { return };
+        if searching.unconfirmed.remove(&point) && searching.unconfirmed.is_empty() {
+            searching.counts_from = number;
+            self.metrics.forget();
+        }
+    }
+
+    fn on_rejected(&mut self, point: usize, why: &str) -> Vec<TuningAction> {
+        let Some(searching) = self.search.as_mut().filter(|searching| searching.unconfirmed.contains(&point)) else { return Vec::new() };
+        searching.unconfirmed.clear();
+        let step = searching.search.drop_point(why);
+        // Whatever was made of it is not known to all processes: the next point is set as a whole.
+        let targets: Vec<usize> = searching.tunes.iter().map(|index| self.target_indices[*index]).collect();
+        self.requested.retain(|(target, _), _| !targets.contains(target));
+        self.search_actions(step)
+    }
+
+    fn on_not_made(&mut self, point: usize, why: &str) -> Vec<TuningAction> {
+        let Some(searching) = self.search.as_mut().filter(|searching| searching.unconfirmed.contains(&point)) else { return Vec::new() };
+        searching.search.stop(why).map(TuningAction::Report).into_iter().collect()
+    }
+
+    fn on_changed(&mut self, point: usize, rank: u32, before: Option<f64>) {
         let (Some(searching), Some(before)) = (&mut self.search, before) else { return };
+        searching.changed_ranks.insert(rank);
         if let Some(variable) = searching.tunes.iter().position(|index| self.target_indices[*index] == point) {
             searching.search.note_original(variable, before);
         }

@@ -41,7 +41,8 @@ static INTERVAL: AtomicU32 = AtomicU32::new(0);
 static CALLS: AtomicU64 = AtomicU64::new(0);
 static GROUP: OnceLock<AgreementGroup> = OnceLock::new();
 static PENDING_CHANGE: Mutex<Option<ProposedChange>> = Mutex::new(None);
-static RESULTS: Mutex<Vec<(u64, Result<u64, String>)>> = Mutex::new(Vec::new());
+/// Results not reported yet: command number, result, and the ticks of the execution.
+static RESULTS: Mutex<Vec<(u64, Result<u64, String>, u64)>> = Mutex::new(Vec::new());
 
 fn lock<T>(what: &'static Mutex<T>) -> MutexGuard<'static, T> {
     what.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -83,7 +84,7 @@ pub(crate) fn propose(number: u64, change: u64, action: ProbeAction) -> Result<(
     }
     let earlier = lock(&PENDING_CHANGE).replace(ProposedChange { change, number, action });
     if let Some(earlier) = earlier {
-        lock(&RESULTS).push((earlier.number, Err("replaced by a later change".into())));
+        lock(&RESULTS).push((earlier.number, Err("replaced by a later change".into()), sintonia_hook::ticks()));
     }
     Ok(())
 }
@@ -93,8 +94,8 @@ pub(crate) fn has_unreported() -> bool {
     lock(&PENDING_CHANGE).is_some() || !lock(&RESULTS).is_empty()
 }
 
-/// Results since the last call, by command number.
-pub(crate) fn take_results() -> Vec<(u64, Result<u64, String>)> {
+/// Results since the last call: command number, result, ticks of the execution.
+pub(crate) fn take_results() -> Vec<(u64, Result<u64, String>, u64)> {
     std::mem::take(&mut *lock(&RESULTS))
 }
 
@@ -131,7 +132,7 @@ impl AgreementGroup {
         if let Some(ProposedChange { number, action, .. }) = agreed {
             // SAFETY: the holder of the run's secret knows what the action does in this process.
             let result = unsafe { sintonia_hook::execute(&action) };
-            lock(&RESULTS).push((number, result));
+            lock(&RESULTS).push((number, result, sintonia_hook::ticks()));
         }
     }
 }

@@ -31,18 +31,19 @@ impl CommandExecutor {
         self.scheduled.iter().any(|scheduled| !scheduled.is_reported) || agreement::has_unreported() || pieces::has_unreported()
     }
 
-    /// Results since the last call, by command number.
-    pub(super) fn take_results(&mut self) -> Vec<(u64, Vec<Result<u64, String>>)> {
+    /// Outcomes of actions that have run since the last call, by command number.
+    pub(super) fn take_results(&mut self) -> Vec<(u64, CommandOutcome)> {
         let mut results = Vec::new();
         for scheduled in self.scheduled.iter_mut().filter(|scheduled| !scheduled.is_reported) {
-            if let Some(done) = scheduled.pending.results() {
+            if let Some((done, ticks)) = scheduled.pending.results() {
                 scheduled.is_reported = true;
-                results.push((scheduled.number, done.to_vec()));
+                results.push((scheduled.number, CommandOutcome::Executed { results: done.to_vec(), ticks }));
             }
         }
         self.scheduled.retain(|scheduled| !scheduled.is_reported || scheduled.repeat == ActionRepeat::Always);
-        let others = agreement::take_results().into_iter().chain(pieces::take_results());
-        results.extend(others.map(|(number, result)| (number, vec![result])));
+        let executed = |(number, result, ticks)| (number, CommandOutcome::Executed { results: vec![result], ticks });
+        results.extend(agreement::take_results().into_iter().map(executed));
+        results.extend(pieces::take_results().into_iter().map(executed));
         results
     }
 
@@ -73,7 +74,8 @@ impl CommandExecutor {
             }
             ProbeCommand::Execute(action) => {
                 // SAFETY: the holder of the run's secret took the address and type from the files of this process.
-                unsafe { sintonia_hook::execute(&action) }.map_or_else(CommandOutcome::Refused, CommandOutcome::Done)
+                let result = unsafe { sintonia_hook::execute(&action) };
+                result.map_or_else(CommandOutcome::Refused, |before| CommandOutcome::Made { before, ticks: sintonia_hook::ticks() })
             }
             ProbeCommand::Schedule { hook, side, actions, repeat } => {
                 if !sintonia_hook::observes(hook, side) {

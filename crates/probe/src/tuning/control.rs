@@ -202,7 +202,16 @@ fn set_after_init(library: &'static ProgramMpi, name: &str, value: f64) -> Resul
     let handle = VariableHandle::allocate(&interface, index, name)?;
     let before = number.decode(handle.read()?);
     handle.write(wanted)?;
-    Ok(before)
+    // A library may accept a value and keep another one.
+    match number.decode(handle.read()?) {
+        kept if kept == value => Ok(before),
+        kept => {
+            if let Some(previous) = number.encode(before) {
+                handle.write(previous)?;
+            }
+            Err(format!("the MPI library turns {name} = {value} into {kept}"))
+        }
+    }
 }
 
 const NO_INTERFACE: &str = "the MPI library has no tools interface";

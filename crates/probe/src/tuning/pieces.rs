@@ -5,7 +5,7 @@ mod tracker;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use sintonia_hook::record_event;
+use sintonia_hook::{record_event, ticks};
 use sintonia_link::pieces::{COMPUTATION, NumberLocation, PieceParameter, PieceSettings};
 use sintonia_link::probe_protocol::ProbeAction;
 use sintonia_link::ring::{HookPoint, MPI_FUNCTION};
@@ -25,7 +25,7 @@ static RANK: AtomicI32 = AtomicI32::new(0);
 static SIZE: AtomicUsize = AtomicUsize::new(1);
 /// Actions that wait for the end of a round, by command number.
 static WAITING: Mutex<Vec<(u64, ProbeAction)>> = Mutex::new(Vec::new());
-static RESULTS: Mutex<Vec<(u64, Result<u64, String>)>> = Mutex::new(Vec::new());
+static RESULTS: Mutex<Vec<(u64, Result<u64, String>, u64)>> = Mutex::new(Vec::new());
 
 fn lock<T>(what: &'static Mutex<T>) -> MutexGuard<'static, T> {
     what.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -74,15 +74,9 @@ impl PieceEnvironment for CallEnvironment {
         for (number, action) in std::mem::take(&mut *lock(&WAITING)) {
             // SAFETY: as above.
             let result = unsafe { sintonia_hook::execute(&action) };
-            lock(&RESULTS).push((number, result));
+            lock(&RESULTS).push((number, result, ticks()));
         }
     }
-}
-
-/// Ticks of the rings.
-fn ticks() -> u64 {
-    // SAFETY: every x86-64 processor has this counter.
-    unsafe { core::arch::x86_64::_rdtsc() }
 }
 
 /// After `MPI_Init`.
@@ -137,8 +131,8 @@ pub(super) fn has_unreported() -> bool {
     !lock(&WAITING).is_empty() || !lock(&RESULTS).is_empty()
 }
 
-/// Results since the last call, by command number.
-pub(super) fn take_results() -> Vec<(u64, Result<u64, String>)> {
+/// Results since the last call, by command number, with the ticks of the actions.
+pub(super) fn take_results() -> Vec<(u64, Result<u64, String>, u64)> {
     std::mem::take(&mut *lock(&RESULTS))
 }
 

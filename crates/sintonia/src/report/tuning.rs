@@ -25,6 +25,7 @@ pub(super) fn log_lines(log: &[TuningLogEntry], all: bool) -> Vec<String> {
     for entry in log {
         match entry {
             TuningLogEntry::Finding { tunlet, what, .. } => lines.extend(indent(&format!("{tunlet}: {what}"))),
+            TuningLogEntry::Verdict(verdict) => lines.extend(indent(&format!("{}: {verdict}", verdict.tunlet))),
             TuningLogEntry::Problem { what, .. } => lines.extend(indent(what)),
             TuningLogEntry::Began { .. } | TuningLogEntry::Change(_) | TuningLogEntry::Figures { .. } => {}
         }
@@ -99,6 +100,7 @@ mod tests {
             new,
             why: "fewer do as well".into(),
             refused: None,
+            turn: false,
         })
     }
 

@@ -30,6 +30,12 @@ impl LiveDisplay {
     pub(crate) fn show(&mut self, entry: &TuningLogEntry) {
         match entry {
             TuningLogEntry::Began { .. } => {}
+            // Turns of a comparison are in the log; their result is shown.
+            TuningLogEntry::Change(decision) if decision.turn => {}
+            TuningLogEntry::Verdict(verdict) => {
+                self.flush_repeated();
+                self.print_line(&format!("{:9.3} s  {}: {verdict}", verdict.time_s, verdict.tunlet));
+            }
             TuningLogEntry::Change(decision) => {
                 self.change_count += usize::from(decision.refused.is_none());
                 match &mut self.last_change {
@@ -98,7 +104,7 @@ fn is_same_change(one: &TuningDecision, other: &TuningDecision) -> bool {
 
 /// A change as one line.
 pub(crate) fn change_line(decision: &TuningDecision) -> String {
-    let TuningDecision { time_s, tunlet, action, rank, old, new, why, refused } = decision;
+    let TuningDecision { time_s, tunlet, action, rank, old, new, why, refused, .. } = decision;
     let rank = rank.filter(|rank| *rank != 0).map_or(String::new(), |rank| format!(" of rank {rank}"));
     let old = old.map_or(String::new(), |old| format!(" from {}", short_number(old)));
     let refused = refused.as_ref().map_or(String::new(), |why| format!(" (not done: {why})"));
@@ -143,6 +149,7 @@ mod tests {
             new: 5.0,
             why: "more would wait".into(),
             refused: None,
+            turn: false,
         };
         assert_eq!(change_line(&decision), "    1.500 s  workers: NW from 7 to 5: more would wait");
         let refused = TuningDecision { rank: Some(3), refused: Some("only watched".into()), ..decision };

@@ -26,8 +26,9 @@ pub(super) fn ends_between(length: f64, from: f64, to: f64) -> bool {
     (from.max(0.0) / length).floor() != (to.max(0.0) / length).floor()
 }
 
-/// Tunlet, point, and the bits of the start of an interval, which sort by time because none is negative.
-type IntervalKey = (usize, usize, u64);
+/// Tunlet, point, the bits of the start of an interval, which sort by time because none is negative, and the latest change: an interval with
+/// a change has two aggregates.
+type IntervalKey = (usize, usize, u64, u64);
 
 /// Aggregates events over intervals that are not finished yet.
 #[derive(Debug, Default)]
@@ -44,7 +45,7 @@ impl EventAggregator {
                 let length = clamp_interval(length);
                 let from = (event.time.max(0.0) / length).floor() * length;
                 let values = event.values.len();
-                let summary = self.interval_mut(tunlet, event.point, from, length, values);
+                let summary = self.interval_mut((tunlet, event.point, from.to_bits(), event.change), length, values);
                 summary.count += 1;
                 summary.values.iter_mut().zip(&event.values).for_each(|(sums, value)| sums.add(*value, 1));
             }
@@ -52,12 +53,10 @@ impl EventAggregator {
     }
 
     /// Adds calls that were counted together, at a time in the interval.
-    pub fn add_sums(&mut self, tunlet: usize, length: f64, point: usize, time: f64, count: u64, values: &[RunningStats]) {
+    pub fn add_sums(&mut self, tunlet: usize, length: f64, time: f64, mut sums: EventSummary) {
         let length = clamp_interval(length);
-        let from = (time.max(0.0) / length).floor() * length;
-        let summary = self.interval_mut(tunlet, point, from, length, values.len());
-        summary.count += count;
-        summary.values.iter_mut().zip(values).for_each(|(sums, more)| sums.merge(more));
+        sums.from = (time.max(0.0) / length).floor() * length;
+        self.merge(tunlet, length, &sums);
     }
 
     /// Merges the aggregate of another host.
@@ -65,14 +64,17 @@ impl EventAggregator {
         if !other.from.is_finite() {
             return;
         }
-        let summary = self.interval_mut(tunlet, other.point, other.from, clamp_interval(length), other.values.len());
+        let key = (tunlet, other.point, other.from.to_bits(), other.change);
+        let summary = self.interval_mut(key, clamp_interval(length), other.values.len());
         summary.count += other.count;
         summary.values.iter_mut().zip(&other.values).for_each(|(sums, more)| sums.merge(more));
     }
 
-    fn interval_mut(&mut self, tunlet: usize, point: usize, from: f64, length: f64, values: usize) -> &mut EventSummary {
-        let new = || (from + length, EventSummary { point, from, count: 0, values: vec![RunningStats::default(); values] });
-        &mut self.intervals.entry((tunlet, point, from.to_bits())).or_insert_with(new).1
+    fn interval_mut(&mut self, key: IntervalKey, length: f64, values: usize) -> &mut EventSummary {
+        let (_, point, from, change) = key;
+        let from = f64::from_bits(from);
+        let new = || (from + length, EventSummary { point, from, count: 0, values: vec![RunningStats::default(); values], change });
+        &mut self.intervals.entry(key).or_insert_with(new).1
     }
 
     /// Whether no interval is open.
@@ -102,7 +104,7 @@ mod tests {
     use super::*;
 
     fn event(rank: u32, time: f64, value: f64) -> PointEvent {
-        PointEvent { point: 3, rank, side: HookSide::Exit, time, values: vec![value] }
+        PointEvent { point: 3, rank, side: HookSide::Exit, time, values: vec![value], change: 0 }
     }
 
     #[test]
@@ -126,6 +128,17 @@ mod tests {
         assert_eq!((*tunlet, summary.point, summary.from, summary.count), (0, 3, 0.0, 2));
         assert_eq!((summary.values[0].mean(), summary.values[0].deviation(), summary.values[0].maximum()), (2.0, 1.0, 3.0));
         assert_eq!(aggregator.take_finished(0.5).len(), 1);
+    }
+
+    #[test]
+    fn events_before_and_after_a_change_are_not_mixed() {
+        let (mut aggregator, mut reports) = (EventAggregator::default(), Vec::new());
+        for (change, value) in [(1, 1.0), (1, 3.0), (2, 10.0)] {
+            aggregator.add(0, EventJoin::Over(0.2), PointEvent { change, ..event(0, 0.1, value) }, &mut reports);
+        }
+        let over: Vec<_> =
+            aggregator.take_finished(1.0).into_iter().map(|(_, one)| (one.change, one.count, one.values[0].mean())).collect();
+        assert_eq!(over, [(1, 2, 2.0), (2, 1, 10.0)]);
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! One process of the program: its hooks and targets, pending commands, and decoding of its events.
 
 mod call_sums;
+mod made_changes;
+mod sync_points;
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use sintonia_link::probe_protocol::{CommandOutcome, HookKind, HookSide, ProbeCommand, Recorded};
+use sintonia_link::probe_protocol::{ActionRepeat, CommandOutcome, HookKind, HookSide, ProbeCommand, Recorded};
 use sintonia_link::ring::{HookEvent, HookPoint as EventMoment, MPI_FUNCTION};
 use sintonia_link::value_location::AccessError;
 use sintonia_mpi::{FUNCTIONS, FunctionId};
@@ -18,10 +20,12 @@ use super::process_iteration::{ITERATION, ProcessIteration, describe_site};
 use crate::bind::{BindError, CallTimeKind, FunctionHook, HookListener, ResolvedTarget, event_number, mpi_listener};
 use crate::call_duration::CallDuration;
 use crate::collector::ProcessConnection;
+use crate::host_clock::now_ns;
 use crate::mpi_time::takes_time;
-use crate::protocol::{AgentReport, ChangeRequest};
+use crate::protocol::{AgentReport, ChangeEffect, ChangeRequest};
 use crate::tuning_points::{Actor, EventJoin, MeasurePoint, ProcessIdentity, TuningMoment, TuningPoint, TuningTarget, TunletRequirements};
 use crate::tunlet::PointEvent;
+use made_changes::MadeChanges;
 
 /// Whether a change must be made before MPI starts.
 pub(super) fn is_before_mpi(point: &TuningPoint) -> bool {
@@ -39,6 +43,8 @@ pub(super) enum PendingCommand {
     Continue,
     /// Hook of the function at this index.
     Hook(usize),
+    /// Temporary hook of the function at this index, for changes there.
+    SyncHook(usize),
     /// Watch an MPI function, or what the probe makes of calls.
     Watch(u16),
     /// Cancel the change that this command scheduled.
@@ -46,10 +52,8 @@ pub(super) enum PendingCommand {
     /// Anything whose answer is ignored.
     Other,
     Change {
-        /// Its number.
-        number: u64,
-        /// Its tuning point.
-        key: PointKey,
+        /// The request.
+        change: ChangeRequest,
         /// Decodes the previous value from the answer.
         target: Arc<ResolvedTarget>,
     },
@@ -75,6 +79,17 @@ struct InstalledHook {
     is_noted: bool,
     /// Events seen.
     events: u64,
+    /// IDs of the temporary hooks that are there for changes; empty while there is none.
+    sync_ids: Vec<u32>,
+    /// Temporary hooks requested but not answered yet.
+    pending_sync: usize,
+}
+
+impl InstalledHook {
+    /// Whether events of the function are wanted.
+    fn is_measured(&self) -> bool {
+        self.identifies_actor || !self.hook.listeners.is_empty()
+    }
 }
 
 pub(super) struct InstrumentedProcess {
@@ -101,6 +116,10 @@ pub(super) struct InstrumentedProcess {
     pending_hooks: usize,
     /// Orders that make changes at a later moment, or repeatedly.
     scheduled: HashMap<PointKey, Vec<u64>>,
+    /// Changes that wait for a temporary hook of the function at this index.
+    awaiting_sync: Vec<(usize, ChangeRequest)>,
+    /// When changes were made.
+    made: MadeChanges,
     /// Hooks of replaced functions.
     replaced: HashMap<PointKey, u32>,
     /// Lengths of the intervals of points whose sums suffice.
@@ -142,6 +161,8 @@ impl InstrumentedProcess {
             last_command: 0,
             pending_hooks: 0,
             scheduled: HashMap::new(),
+            awaiting_sync: Vec::new(),
+            made: MadeChanges::default(),
             replaced: HashMap::new(),
             sum_intervals: Vec::new(),
             summed_mpi: HashSet::new(),
@@ -211,6 +232,11 @@ impl InstrumentedProcess {
         self.process.dropped()
     }
 
+    /// Number of the latest change that was made before a moment, in nanoseconds of the host's clock; 0 if none.
+    pub(super) fn change_at(&self, time: f64) -> u64 {
+        self.made.latest_at(time)
+    }
+
     /// Passes every new event to `each`, with its ring and its time in nanoseconds of the host's clock.
     pub(super) fn drain(&mut self, each: impl FnMut(usize, f64, HookEvent)) {
         if self.identity.is_some() {
@@ -239,7 +265,7 @@ impl InstrumentedProcess {
         match sent {
             PendingCommand::Begin => self.has_begun = true,
             PendingCommand::Continue => self.is_running = true,
-            PendingCommand::Hook(_) | PendingCommand::Watch(_) => self.pending_hooks += 1,
+            PendingCommand::Hook(_) | PendingCommand::SyncHook(_) | PendingCommand::Watch(_) => self.pending_hooks += 1,
             PendingCommand::Other | PendingCommand::Cancel(_) | PendingCommand::Change { .. } => {}
         }
         match self.process.send_command(self.last_command, command) {
@@ -297,7 +323,7 @@ impl InstrumentedProcess {
         for installed in &mut self.hooks {
             let before = installed.hook.listeners.len();
             installed.hook.listeners.retain(others);
-            if before > 0 && installed.hook.listeners.is_empty() && !installed.identifies_actor && !installed.is_change_point {
+            if before > 0 && !installed.is_measured() {
                 cancelled.extend(installed.hook_ids.extract_if(.., is_free).map(ProbeCommand::Unhook));
             }
         }
@@ -478,6 +504,8 @@ impl InstrumentedProcess {
                     is_change_point: false,
                     is_noted: false,
                     events: 0,
+                    sync_ids: Vec::new(),
+                    pending_sync: 0,
                 });
                 self.hooks.len() - 1
             }
@@ -499,14 +527,15 @@ impl InstrumentedProcess {
         if !self.needs_lookup((tunlet, index), &point.actor, false, reports) {
             return;
         }
-        if let Err(problem) = self.try_prepare_target((tunlet, index), point) {
+        if let Err(problem) = self.try_prepare_target((tunlet, index), point, reports) {
             self.report_unbound(((tunlet, index), false), &point.target.to_string(), &problem, reports);
         }
     }
 
-    fn try_prepare_target(&mut self, key: PointKey, point: &TuningPoint) -> Result<(), BindError> {
+    fn try_prepare_target(&mut self, key: PointKey, point: &TuningPoint, reports: &mut Vec<AgentReport>) -> Result<(), BindError> {
         if let TuningMoment::At(function, _) = &point.moment {
-            self.hook_index(function, |installed| installed.is_change_point = true)?;
+            let at = self.hook_index(function, |installed| installed.is_change_point = true)?;
+            self.check_sync_point(at, reports);
         }
         let target = self.resolve_target(&point.target)?;
         self.targets.insert(key, Arc::new(target));
@@ -522,7 +551,7 @@ impl InstrumentedProcess {
 
     fn request_hooks(&mut self, reports: &mut Vec<AgentReport>) {
         for at in 0..self.hooks.len() {
-            if std::mem::take(&mut self.hooks[at].is_new) {
+            if self.hooks[at].is_measured() && std::mem::take(&mut self.hooks[at].is_new) {
                 if !std::mem::replace(&mut self.hooks[at].is_noted, true) {
                     reports.extend(self.hooks[at].hook.notes().into_iter().map(|note| self.problem(note)));
                 }
@@ -550,6 +579,7 @@ impl InstrumentedProcess {
         &mut self,
         number: u64,
         outcome: CommandOutcome,
+        begin: f64,
         needs: &[TunletRequirements],
         reports: &mut Vec<AgentReport>,
     ) {
@@ -566,26 +596,17 @@ impl InstrumentedProcess {
                     reports.push(self.problem(what));
                 }
             }
-            PendingCommand::Change { number: change, key, target } => {
+            PendingCommand::SyncHook(at) => self.handle_sync_hooked(at, outcome, needs, reports),
+            // A scheduled change is answered again when it is made.
+            PendingCommand::Change { .. } if outcome == CommandOutcome::Scheduled => return drop(self.pending.insert(number, sent)),
+            PendingCommand::Change { change, target } => {
                 let Some(rank) = self.rank() else { return };
-                let outcome = match outcome {
-                    CommandOutcome::Done(before) => Ok(target.previous_value(before)),
-                    CommandOutcome::Executed { results } => {
-                        results.into_iter().next().transpose().map(|before| target.previous_value(before.unwrap_or(0)))
-                    }
-                    CommandOutcome::Refused(why) => Err(why),
-                    CommandOutcome::Hooked(hook) => {
-                        self.replaced.insert(key, hook);
-                        Ok(None)
-                    }
-                    // Not answers to a change.
-                    CommandOutcome::Surveyed(_) | CommandOutcome::Controls(_) => return,
-                    // A scheduled change is answered again when it is made.
-                    CommandOutcome::Scheduled => {
-                        return drop(self.pending.insert(number, PendingCommand::Change { number: change, key, target }));
-                    }
-                };
-                reports.push(AgentReport::Changed { number: change, rank, outcome });
+                if self.retries_at_sync_point(&change, &outcome, needs, reports) {
+                    return;
+                }
+                let outcome = self.change_effect(&change, &target, outcome, begin);
+                reports.push(AgentReport::Changed { number: change.number, rank, outcome });
+                self.change_answered(number, &change, needs, reports);
             }
             PendingCommand::Cancel(command) => {
                 // Otherwise it was made already, which is or will be reported.
@@ -596,6 +617,33 @@ impl InstrumentedProcess {
             PendingCommand::Begin | PendingCommand::Continue | PendingCommand::Other => {}
         }
         self.resume_if_ready(needs, reports);
+    }
+
+    /// What a process has answered to a change.
+    fn change_effect(
+        &mut self,
+        change: &ChangeRequest,
+        target: &ResolvedTarget,
+        outcome: CommandOutcome,
+        begin: f64,
+    ) -> Result<ChangeEffect, String> {
+        let (before, time) = match outcome {
+            CommandOutcome::Made { before, ticks } => (target.previous_value(before), self.process.nanoseconds_at(ticks)),
+            CommandOutcome::Executed { results, ticks } => {
+                let before = results.into_iter().next().transpose()?.unwrap_or(0);
+                (target.previous_value(before), self.process.nanoseconds_at(ticks))
+            }
+            CommandOutcome::Refused(why) => return Err(why),
+            CommandOutcome::Hooked(hook) => {
+                self.replaced.insert((change.tunlet, change.point), hook);
+                (None, now_ns())
+            }
+            CommandOutcome::Done(before) => (target.previous_value(before), now_ns()),
+            // Not answers to a change that was made.
+            CommandOutcome::Scheduled | CommandOutcome::Surveyed(_) | CommandOutcome::Controls(_) => (None, now_ns()),
+        };
+        self.made.add(time, change.number);
+        Ok(ChangeEffect { before, after: target.stored_value(change.value), time: (time - begin) / 1e9 })
     }
 
     fn handle_hooked(&mut self, at: usize, outcome: CommandOutcome, reports: &mut Vec<AgentReport>) {
@@ -724,6 +772,11 @@ impl InstrumentedProcess {
             // Only the answer tells how to restore a function that is being replaced.
             return self.waiting_changes.push(*change);
         }
+        if let TuningMoment::At(function, _) = &point.moment
+            && self.awaits_sync_hook(function, change, reports)
+        {
+            return;
+        }
         match self.change_commands(point, change, before) {
             Ok((cancelled, commands, target)) => {
                 cancelled
@@ -733,7 +786,7 @@ impl InstrumentedProcess {
                     if matches!(command, ProbeCommand::Schedule { .. } | ProbeCommand::ScheduleBetweenRounds(_)) {
                         self.scheduled.entry(key).or_default().push(self.last_command + 1);
                     }
-                    self.send(command, PendingCommand::Change { number: change.number, key, target: target.clone() }, reports);
+                    self.send(command, PendingCommand::Change { change: *change, target: target.clone() }, reports);
                 }
             }
             Err(why) => reports.push(refused(why)),
@@ -747,7 +800,7 @@ impl InstrumentedProcess {
 
     /// Whether a change of this point is not answered yet.
     fn is_change_pending(&self, key: PointKey) -> bool {
-        self.pending.values().any(|sent| matches!(sent, PendingCommand::Change { key: other, .. } if *other == key))
+        self.pending.values().any(|sent| matches!(sent, PendingCommand::Change { change, .. } if (change.tunlet, change.point) == key))
     }
 
     /// The scheduled commands of an earlier change of the same point, and those that make this one.
@@ -783,10 +836,11 @@ impl InstrumentedProcess {
             TuningMoment::Together => vec![ProbeCommand::Propose { change: change.number, action }],
             TuningMoment::BetweenRounds => vec![ProbeCommand::ScheduleBetweenRounds(action)],
             TuningMoment::At(function, side) => {
-                let hooks = self.hooks.iter().find(|installed| installed.hook.name == *function).map(|installed| &installed.hook_ids[..]);
+                let installed = self.hooks.iter().find(|installed| installed.hook.name == *function);
+                let hooks = installed.map(|one| if one.hook_ids.is_empty() { &one.sync_ids[..] } else { &one.hook_ids[..] });
                 let hooks = hooks.filter(|hooks| !hooks.is_empty()).ok_or_else(|| format!("`{function}` has no hook there"))?;
-                let schedule =
-                    |hook: &u32| ProbeCommand::Schedule { hook: *hook, side: *side, actions: vec![action.clone()], repeat: point.when };
+                let repeat = if change.once { ActionRepeat::Once } else { point.when };
+                let schedule = |hook: &u32| ProbeCommand::Schedule { hook: *hook, side: *side, actions: vec![action.clone()], repeat };
                 hooks.iter().map(schedule).collect()
             }
         };

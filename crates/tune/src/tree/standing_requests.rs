@@ -63,7 +63,7 @@ mod tests {
             values: Vec::new(),
             join: EventJoin::Over(0.5),
         };
-        let change = |number, value| ChangeRequest { number, tunlet: 0, point: 1, value, rank: None };
+        let change = |number, value| ChangeRequest { number, tunlet: 0, point: 1, value, rank: None, once: false };
         let requests = [
             AgentRequest::Bind(vec![TunletRequirements::default()]),
             AgentRequest::Begin,

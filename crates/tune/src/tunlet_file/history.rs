@@ -83,6 +83,11 @@ impl SeriesHistory {
         }
     }
 
+    /// Forgets all values.
+    pub(super) fn clear(&mut self) {
+        self.periods = VecDeque::from([PeriodValues::default()]);
+    }
+
     /// Begins a period; drops the oldest if there are too many.
     pub(super) fn begin_period(&mut self) {
         if self.periods.back().is_some_and(|last| last.all.sums.count() == 0) {

@@ -11,7 +11,7 @@ use super::parse_formula;
 use super::{TunletTable, TunletValue};
 use crate::process_roles::ProcessRoles;
 use crate::tuning_points::{Actor, EventJoin, MeasurePoint};
-use crate::tunlet::PointEvent;
+use crate::tunlet::{GuardMeasure, PointEvent};
 
 /// Values that every event has besides those read.
 const IMPLICIT_VALUES: [&str; 3] = ["interval", "time", "rank"];
@@ -181,6 +181,20 @@ impl MeasureDeclaration {
         let weight =
             self.weight.as_ref().map_or(1, |weight| evaluate_own(weight, &values).map_or(0, |weight| weight.max(0.0).round() as u64));
         MeasuredEvent { rank: event.rank, time: event.time, values, weight }
+    }
+
+    /// Events were left out: the next one does not follow the latest one.
+    pub(super) fn interrupt(&mut self) {
+        self.last_time.clear();
+        self.open_calls.clear();
+    }
+
+    /// What a guard measures by it: its point after the first `points`, and the duration of a call if `value` says so.
+    pub(super) fn guard_measure(&self, points: usize, value: Option<&str>) -> Option<GuardMeasure> {
+        let at_exit = self.values.iter().position(|name| Some(name.as_str()) == value);
+        let duration = at_exit.and_then(|index| index.checked_sub(self.reads[0].len())).filter(|index| *index < self.reads[1].len());
+        let point = points + usize::from(self.side == MeasureSide::Call);
+        self.join_interval.is_none().then_some(GuardMeasure { point, duration })
     }
 
     /// The values read at the entry nearest to `time`.

@@ -147,6 +147,17 @@ impl MetricStore {
         self.windows.iter_mut().filter(|(series, _)| begins(series)).for_each(|(_, history)| history.begin_period());
     }
 
+    /// Events were left out: the next one does not follow the latest one.
+    pub(super) fn interrupt(&mut self) {
+        self.measures.iter_mut().for_each(MeasureDeclaration::interrupt);
+    }
+
+    /// Forgets the windows: they are about values that are not in effect any more.
+    pub(super) fn forget(&mut self) {
+        self.cached.get_mut().clear();
+        self.windows.iter_mut().for_each(|(_, history)| history.clear());
+    }
+
     /// The current value of a formula's input.
     pub(super) fn input_value(&self, input: &FormulaInput) -> Option<f64> {
         match input {

@@ -16,7 +16,7 @@ fn failure(text: &str) -> String {
 }
 
 fn event(point: usize, rank: u32, side: HookSide, time: f64, values: &[f64]) -> PointEvent {
-    PointEvent { point, rank, side, time, values: values.to_vec() }
+    PointEvent { point, rank, side, time, values: values.to_vec(), change: 0 }
 }
 
 fn changes(actions: &[TuningAction]) -> Vec<(usize, f64)> {
@@ -170,7 +170,7 @@ fn requirements_follow_the_file() {
             sums
         })
     };
-    let joined = EventSummary { point: 0, from: 0.0, count: 2, values: vec![sums(&[0.25, 0.75]), sums(&[1.0, 3.0])] };
+    let joined = EventSummary { point: 0, from: 0.0, count: 2, values: vec![sums(&[0.25, 0.75]), sums(&[1.0, 3.0])], change: 0 };
     assert_eq!(changes(&tunlet.on_summary(&joined)), [(0, 3.5), (1, 1.0), (2, 4096.0)]);
 }
 
@@ -219,12 +219,15 @@ fn a_search_in_a_file_tries_values_and_settles() {
     let text = step("[search]\nobjective = \"step.interval\"\n[[tune]]\nvariable = \"chunk\"\nrange = [1, 64]\nwhole = true\n");
     let mut tunlet = read(&format!("use = \"search\"\n{text}"));
     let (mut time, mut value, mut settled) = (0.0, 60.0, Vec::new());
+    let mut change = 0;
     for _ in 0..200 {
         time += 1.0 + (value - 17.0f64).powi(2) / 500.0;
-        for action in tunlet.on_event(&event(0, 0, HookSide::Entry, time, &[0.0])) {
+        for action in tunlet.on_event(&PointEvent { change, ..event(0, 0, HookSide::Entry, time, &[0.0]) }) {
             match action {
                 TuningAction::Change { value: new, .. } => {
                     tunlet.on_changed(0, 0, Some(value));
+                    change += 1;
+                    tunlet.on_confirmed(0, change);
                     value = new;
                 }
                 TuningAction::Report(text) => settled.push(text),
@@ -235,6 +238,61 @@ fn a_search_in_a_file_tries_values_and_settles() {
     assert_eq!(value, 17.0, "{settled:?}");
     assert_eq!(tunlet.metrics()[0], TunletMetric::new("best time", 1.0, "s"));
     assert!(settled.len() == 1 && settled[0].contains("settled on chunk = 17"), "{settled:?}");
+}
+
+/// A search of `chunk`, fed with iterations of a second until it requests its first change.
+fn search_at_its_first_change() -> FileTunlet {
+    let text = step("[search]\nobjective = \"step.interval\"\n[[tune]]\nvariable = \"chunk\"\nrange = [1, 64]\nwhole = true\n");
+    let mut tunlet = read(&format!("use = \"search\"\n{text}"));
+    let requests = |tunlet: &mut FileTunlet, index: i32| !tunlet.on_event(&event(0, 0, HookSide::Entry, index.into(), &[0.0])).is_empty();
+    let first = (0..20).find(|index| requests(&mut tunlet, *index));
+    assert!(first.is_some());
+    tunlet
+}
+
+#[test]
+fn a_search_counts_nothing_before_its_change_is_confirmed() {
+    let mut tunlet = search_at_its_first_change();
+    let points = |tunlet: &FileTunlet| tunlet.metrics().iter().find(|one| one.name == "points tried").map(|one| one.value);
+    let before = points(&tunlet);
+    (20..60).for_each(|index| assert_eq!(tunlet.on_event(&event(0, 0, HookSide::Entry, index.into(), &[0.0])), []));
+    assert_eq!(points(&tunlet), before);
+    tunlet.on_changed(0, 0, Some(60.0));
+    tunlet.on_confirmed(0, 5);
+    // These events were on their way.
+    (60..90).for_each(|index| assert_eq!(tunlet.on_event(&event(0, 0, HookSide::Entry, index.into(), &[0.0])), []));
+    let later = |index: i32| PointEvent { change: 5, ..event(0, 0, HookSide::Entry, index.into(), &[0.0]) };
+    assert!((90..110).any(|index| !tunlet.on_event(&later(index)).is_empty()));
+}
+
+#[test]
+fn a_refused_change_drops_its_point_and_a_watched_search_ends() {
+    let mut tunlet = search_at_its_first_change();
+    let mut tried = Vec::new();
+    for _ in 0..2 {
+        let actions = tunlet.on_rejected(0, "it is read-only");
+        let [TuningAction::Change { value, .. }] = &actions[..] else { panic!("{actions:?}") };
+        tried.push(*value);
+    }
+    assert_ne!(tried[0], tried[1]);
+    let actions = tunlet.on_rejected(0, "it is read-only");
+    assert!(matches!(&actions[..], [TuningAction::Report(what)] if what.ends_with("ends: it is read-only")), "{actions:?}");
+    let mut watched = search_at_its_first_change();
+    assert!(matches!(&watched.on_not_made(0, "only watched")[..], [TuningAction::Report(_)]));
+    (20..60).for_each(|index| assert_eq!(watched.on_event(&event(0, 0, HookSide::Entry, index.into(), &[0.0])), []));
+}
+
+#[test]
+fn a_file_says_how_its_changes_are_guarded() {
+    let tune = "[[tune]]\nvariable = \"chunk\"\nrange = [1, 64]\nvalue = \"7\"\n";
+    let guard = |key: &str| {
+        let tunlet = read(&format!("{key}\n{}", step(tune)));
+        (tunlet.guard(), tunlet.guard_measure())
+    };
+    assert_eq!(guard("guard = false").0, ChangeGuard::None);
+    let interval = Some(GuardMeasure { point: 0, duration: None });
+    assert_eq!(guard("guard = \"step\""), (ChangeGuard::InTurns, interval));
+    assert_eq!(guard("guard = \"step.interval\"").1, interval);
 }
 
 #[test]

@@ -359,7 +359,7 @@ mod tests {
                             sums.add(value * period, 1);
                             sums
                         };
-                        advise.on_summary(&EventSummary { point: number, from, count: 1, values: vec![of(spent), of(in_mpi)] });
+                        advise.on_summary(&EventSummary { point: number, from, count: 1, values: vec![of(spent), of(in_mpi)], change: 0 });
                     }
                 }
                 let actions = advise.on_tick(from + period);

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use sintonia_link::probe_protocol::ActionRepeat;
 
 use crate::tuning_points::{Actor, MeasurePoint, TuningMoment, TuningPoint, TuningTarget, TunletRequirements};
-use crate::tunlet::{EventSummary, TuningAction, Tunlet, TunletMetric};
+use crate::tunlet::{ChangeGuard, EventSummary, TuningAction, Tunlet, TunletMetric};
 
 /// A control variable that selects the algorithm of a collective.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -73,7 +73,7 @@ enum TrialStage {
     /// Values are tried in turn: the times per call so far, of which the first is that of the initial value.
     Trying { choice: usize, times: Vec<f64> },
     /// A change was requested, and not all processes have made it.
-    Changing { choice: usize, times: Vec<f64>, answers: u32 },
+    Changing { choice: usize, times: Vec<f64> },
     /// The best value is kept.
     Done,
 }
@@ -86,10 +86,8 @@ pub struct CollectivesTunlet {
     stage: TrialStage,
     /// The initial value.
     original: Option<f64>,
-    /// Calls in progress during a change do not count: whether the first interval after it is still to come,
-    skip: bool,
-    /// and the start of the first interval that counts.
-    counts_from: f64,
+    /// The change that intervals must carry to count.
+    counts_from: u64,
 }
 
 impl CollectivesTunlet {
@@ -97,7 +95,7 @@ impl CollectivesTunlet {
     pub fn new(mut settings: CollectivesSettings) -> CollectivesTunlet {
         settings.calls = settings.calls.max(1);
         let tallies = vec![CollectiveTally::default(); settings.choices.len()];
-        CollectivesTunlet { settings, processes: 1, tallies, stage: TrialStage::Looking, original: None, skip: false, counts_from: 0.0 }
+        CollectivesTunlet { settings, processes: 1, tallies, stage: TrialStage::Looking, original: None, counts_from: 0 }
     }
 
     /// Whether a collective was called often enough to be judged.
@@ -157,7 +155,8 @@ impl CollectivesTunlet {
         let value = self.trial_value(choice, best).or(self.original).unwrap_or(0.0);
         let operation = &self.settings.choices[choice].operation;
         let why = format!("{operation} takes {} with it, {} with the library's own choice", micros(times[best]), micros(times[0]));
-        let findings = format!("{operation}: of {} algorithms, {} is kept: {}", times.len(), self.algorithm_name(choice, best), why);
+        let findings =
+            format!("{operation}: of {} algorithms, {} is the fastest so far: {}", times.len(), self.algorithm_name(choice, best), why);
         let mut actions = vec![TuningAction::Report(findings)];
         if best + 1 != times.len() {
             actions.push(TuningAction::change(choice, value, why));
@@ -171,7 +170,7 @@ impl CollectivesTunlet {
     }
 
     fn request_change(&mut self, choice: usize, times: Vec<f64>, value: f64, why: String) -> Vec<TuningAction> {
-        self.stage = TrialStage::Changing { choice, times, answers: 0 };
+        self.stage = TrialStage::Changing { choice, times };
         vec![TuningAction::change(choice, value, why)]
     }
 }
@@ -206,10 +205,7 @@ impl Tunlet for CollectivesTunlet {
     }
 
     fn on_summary(&mut self, summary: &EventSummary) -> Vec<TuningAction> {
-        if std::mem::take(&mut self.skip) {
-            self.counts_from = summary.from + self.settings.period / 2.0;
-        }
-        if summary.from < self.counts_from {
+        if summary.change < self.counts_from {
             return Vec::new();
         }
         let (Some(tally), Some(sums)) = (self.tallies.get_mut(summary.point), summary.values.first()) else { return Vec::new() };
@@ -217,18 +213,25 @@ impl Tunlet for CollectivesTunlet {
         self.advance()
     }
 
-    fn on_changed(&mut self, point: usize, _rank: u32, before: Option<f64>) {
-        let processes = self.processes;
-        if let TrialStage::Changing { choice, times, answers } = &mut self.stage
+    fn guard(&self) -> ChangeGuard {
+        ChangeGuard::WhenSettled
+    }
+
+    fn is_settled(&self) -> bool {
+        self.stage == TrialStage::Done
+    }
+
+    fn on_changed(&mut self, _point: usize, _rank: u32, before: Option<f64>) {
+        self.original = self.original.or(before);
+    }
+
+    fn on_confirmed(&mut self, point: usize, number: u64) {
+        if let TrialStage::Changing { choice, times } = &mut self.stage
             && *choice == point
         {
-            *answers += 1;
-            self.original = self.original.or(before);
-            if *answers == processes {
-                self.stage = TrialStage::Trying { choice: point, times: std::mem::take(times) };
-                self.tallies = vec![CollectiveTally::default(); self.tallies.len()];
-                self.skip = true;
-            }
+            self.stage = TrialStage::Trying { choice: point, times: std::mem::take(times) };
+            self.tallies = vec![CollectiveTally::default(); self.tallies.len()];
+            self.counts_from = number;
         }
     }
 
@@ -265,16 +268,19 @@ mod tests {
     fn run(times: &[f64]) -> (f64, Vec<String>) {
         let mut tunlet = CollectivesTunlet::new(CollectivesSettings { calls: 10, ..CollectivesSettings::default() });
         tunlet.on_start(4);
-        let (mut value, mut findings) = (0.0, Vec::new());
+        let (mut value, mut findings, mut change) = (0.0, Vec::new(), 0);
         for round in 0..200 {
             let mut sums = RunningStats::default();
             (0..8).for_each(|_| sums.add(times[value as usize], 1));
-            let actions = tunlet.on_summary(&EventSummary { point: 1, from: 0.05 * f64::from(round), count: 8, values: vec![sums] });
+            let actions =
+                tunlet.on_summary(&EventSummary { point: 1, from: 0.05 * f64::from(round), count: 8, values: vec![sums], change });
             for action in actions {
                 match action {
                     TuningAction::Change { point, value: new, .. } => {
                         let before = std::mem::replace(&mut value, new);
                         (0..4).for_each(|rank| tunlet.on_changed(point, rank, Some(before)));
+                        change += 1;
+                        tunlet.on_confirmed(point, change);
                     }
                     TuningAction::Report(what) => findings.push(what),
                     other => panic!("{other:?}"),
@@ -289,20 +295,20 @@ mod tests {
         let (value, findings) = run(&[10e-6, 12e-6, 5e-6, 20e-6, 11e-6]);
         assert_eq!(value, 2.0);
         assert_eq!(findings.len(), 1);
-        assert!(findings[0].contains("MPI_Allreduce: of 5 algorithms, algorithm 2 is kept"), "{findings:?}");
+        assert!(findings[0].contains("MPI_Allreduce: of 5 algorithms, algorithm 2 is the fastest"), "{findings:?}");
     }
 
     #[test]
     fn a_small_improvement_is_not_worth_a_change() {
         let (value, findings) = run(&[10e-6, 12e-6, 9.8e-6, 20e-6, 11e-6]);
         assert_eq!(value, 0.0);
-        assert!(findings[0].contains("the library's own choice is kept"), "{findings:?}");
+        assert!(findings[0].contains("the library's own choice is the fastest"), "{findings:?}");
     }
 
     #[test]
     fn a_refused_algorithm_leaves_the_best_of_the_others() {
         let mut tunlet = CollectivesTunlet::new(CollectivesSettings { calls: 1, ..CollectivesSettings::default() });
-        tunlet.stage = TrialStage::Changing { choice: 1, times: vec![10e-6, 5e-6, 12e-6], answers: 0 };
+        tunlet.stage = TrialStage::Changing { choice: 1, times: vec![10e-6, 5e-6, 12e-6] };
         let actions = tunlet.on_refused(1, 0, "there is no such algorithm");
         assert!(matches!(&actions[..], [TuningAction::Report(_), TuningAction::Change { point: 1, value: 1.0, .. }]), "{actions:?}");
     }

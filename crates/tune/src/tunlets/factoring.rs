@@ -564,7 +564,7 @@ mod tests {
 
     fn event(point: usize, rank: u32, time: f64, values: &[f64]) -> PointEvent {
         let side = if [CHUNK_ENDS, ITERATION_ENDS].contains(&point) { HookSide::Exit } else { HookSide::Entry };
-        PointEvent { point, rank, side, time, values: values.to_vec() }
+        PointEvent { point, rank, side, time, values: values.to_vec(), change: 0 }
     }
 
     /// An iteration in which each of two workers computes a chunk of ten tasks; `first` is the rank with the first chunk.

@@ -163,7 +163,7 @@ mod tests {
 
     fn event(point: usize, rank: u32, time: f64, values: &[f64]) -> PointEvent {
         let side = if point == PIECE_SENT { HookSide::Entry } else { HookSide::Exit };
-        PointEvent { point, rank, side, time, values: values.to_vec() }
+        PointEvent { point, rank, side, time, values: values.to_vec(), change: 0 }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Each point is measured a few times and the minimum counts, because interference only adds time (or the median, if configured). A point that is
 //! clearly bad is left at once, so that the program does not stay there. When no neighbour is better, the search settles on the best known point,
 //! which may be the initial one, and keeps measuring it: when the time drifts by more than noise, the program has changed, and the search
-//! restarts from there.
+//! restarts from there. It claims no gain: whether the point pays is decided in turns with the initial values ([`crate::guard`]).
 
 mod simplex;
 mod space;
@@ -108,6 +108,9 @@ const NOISE_DEVIATIONS: f64 = 4.0;
 /// After each restart twice as many iterations must have drifted, up to this many doublings: interference is not a changed program.
 const MAX_DOUBLINGS: u32 = 3;
 
+/// Points in a row that are refused; then it ends.
+const MAX_REFUSALS: usize = 3;
+
 /// Restarts in a row because the best point has changed; then it is noise.
 const MAX_RESTARTS: usize = 2;
 
@@ -133,6 +136,10 @@ enum SearchStage {
     Confirming(f64),
     /// Has settled; the time there.
     Settled(f64),
+    /// Was sent back to the initial values, whose time is measured again.
+    Returned,
+    /// Has ended: nothing is changed any more.
+    Ended,
 }
 
 /// Where the program is.
@@ -161,6 +168,8 @@ pub struct ParameterSearch {
     /// Relative spread of samples at one point.
     noise: f64,
     restarts: usize,
+    /// Points in a row that were refused.
+    refusals: usize,
     /// Number of restarts after it had settled.
     late_restarts: u32,
     measured_points: usize,
@@ -183,6 +192,7 @@ impl ParameterSearch {
             skip: options.settle_iterations,
             noise: 0.0,
             restarts: 0,
+            refusals: 0,
             late_restarts: 0,
             measured_points: 0,
         }
@@ -197,7 +207,33 @@ impl ParameterSearch {
 
     /// Whether it has settled.
     pub fn is_settled(&self) -> bool {
-        matches!(self.stage, SearchStage::Settled(_))
+        matches!(self.stage, SearchStage::Settled(_) | SearchStage::Returned | SearchStage::Ended)
+    }
+
+    /// The point where it settled does not pay, and the program has its initial values again.
+    pub fn return_to_original(&mut self) {
+        (self.position, self.stage) = (SearchPosition::Original, SearchStage::Returned);
+        self.samples.clear();
+        self.skip = self.options.settle_iterations;
+    }
+
+    /// The change to the current point was refused: the point is not measured, and the next one follows.
+    pub fn drop_point(&mut self, why: &str) -> SearchStep {
+        if let SearchPosition::At(point) = &self.position {
+            self.known.insert(point.clone(), f64::INFINITY);
+        }
+        self.refusals += 1;
+        if self.refusals >= MAX_REFUSALS || self.position == SearchPosition::Original {
+            return SearchStep { report: self.stop(why), ..SearchStep::default() };
+        }
+        self.stage = SearchStage::Exploring;
+        self.advance()
+    }
+
+    /// Ends the search; returns what to report, the first time.
+    pub fn stop(&mut self, why: &str) -> Option<String> {
+        let was_running = std::mem::replace(&mut self.stage, SearchStage::Ended) != SearchStage::Ended;
+        was_running.then(|| format!("the search of {} ends: {why}", self.names.join(", ")))
     }
 
     /// Number of measured points.
@@ -207,12 +243,12 @@ impl ParameterSearch {
 
     /// The time at the best known point.
     pub fn best(&self) -> Option<f64> {
-        self.known.values().copied().chain(self.original.0).min_by(f64::total_cmp)
+        self.known.values().copied().chain(self.original.0).filter(|time| time.is_finite()).min_by(f64::total_cmp)
     }
 
     /// Handles the time of an iteration.
     pub fn sample(&mut self, time: f64) -> SearchStep {
-        if !time.is_finite() {
+        if !time.is_finite() || self.stage == SearchStage::Ended {
             return SearchStep::default();
         }
         if self.skip > 0 {
@@ -239,7 +275,12 @@ impl ParameterSearch {
         let time = self.sample_value();
         let samples = std::mem::take(&mut self.samples);
         self.measured_points += 1;
+        self.refusals = 0;
         match (&self.stage, &self.position) {
+            (SearchStage::Returned, _) => {
+                self.stage = SearchStage::Settled(time);
+                return SearchStep::default();
+            }
             (SearchStage::Confirming(expected), _) => return self.confirm(*expected, time),
             (_, SearchPosition::Original) => self.original.0 = Some(time),
             (_, SearchPosition::At(point)) => drop(self.known.insert(point.clone(), time)),
@@ -296,11 +337,9 @@ impl ParameterSearch {
         }
         self.restarts = 0;
         self.stage = SearchStage::Settled(time);
-        let less = |was: f64| 100.0 * (1.0 - time / was);
-        let began =
-            self.original.0.map(less).filter(|less| *less > 0.0).map_or(String::new(), |less| format!(", {less:.1} % less than initially"));
+        let nothing_better = if self.position == SearchPosition::Original { " (the initial values: nothing is better)" } else { "" };
         let tell = format!(
-            "settled on {}: {} s{began}; {} points measured",
+            "settled on {}{nothing_better}: {} s; {} points measured",
             self.describe(&self.current_values()),
             format_short(time),
             self.measured_points
@@ -358,7 +397,8 @@ impl ParameterSearch {
         (self.space.values(&point) == values).then_some(point)
     }
 
-    fn current_values(&self) -> Vec<f64> {
+    /// The values of the current point.
+    pub fn current_values(&self) -> Vec<f64> {
         match &self.position {
             SearchPosition::At(point) => self.space.values(point),
             SearchPosition::Original => self.original.1.iter().map(|value| value.unwrap_or(f64::NAN)).collect(),

@@ -344,7 +344,7 @@ mod tests {
 
         fn tell(&mut self, point: usize, rank: u32, time: f64, values: &[f64]) {
             let side = if [ITERATION_ENDS, CHUNK_RECEIVED, CHUNK_ENDS].contains(&point) { HookSide::Exit } else { HookSide::Entry };
-            for action in self.tunlet.on_event(&PointEvent { point, rank, side, time, values: values.to_vec() }) {
+            for action in self.tunlet.on_event(&PointEvent { point, rank, side, time, values: values.to_vec(), change: 0 }) {
                 let TuningAction::Change { value, .. } = action else { continue };
                 self.workers = value as u32;
                 self.changes.push(self.workers);

@@ -131,7 +131,7 @@ impl FactoringTunlet {
 
     pub(super) fn handle_farm_event(&mut self, event: FarmEvent) -> Vec<TuningAction> {
         let master = self.farm.as_ref().and_then(FarmObserver::master).unwrap_or(0);
-        let point = |point, rank, time, values| PointEvent { point, rank, side: HookSide::Entry, time, values };
+        let point = |point, rank, time, values| PointEvent { point, rank, side: HookSide::Entry, time, values, change: 0 };
         match event {
             FarmEvent::MasterFound if self.settings.master.is_some() => Vec::new(),
             FarmEvent::MasterFound => self.follow_rule(),
@@ -202,7 +202,7 @@ mod tests {
 
     fn event(point: usize, time: f64, values: &[f64]) -> PointEvent {
         let side = if point == SENT { HookSide::Entry } else { HookSide::Exit };
-        PointEvent { point, rank: 0, side, time, values: values.to_vec() }
+        PointEvent { point, rank: 0, side, time, values: values.to_vec(), change: 0 }
     }
 
     /// A round in which each of two workers computes a piece of ten tasks.
