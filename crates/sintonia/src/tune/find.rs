@@ -144,6 +144,7 @@ pub(crate) fn run(args: &FindArgs, record: &RecordArgs) -> Result<ExitCode, Erro
         settings: &settings,
         file: &file,
         measure: program.measure.name(),
+        is_output_checked: program.is_output_checked(),
     };
     if result.is_claimed {
         write_settings(&file, &settings)?;
@@ -163,6 +164,7 @@ struct FindOutcome<'a> {
     settings: &'a TunedSettings,
     file: &'a Path,
     measure: &'static str,
+    is_output_checked: bool,
 }
 
 /// The candidates that follow from the run, those of the user, and what was found before.

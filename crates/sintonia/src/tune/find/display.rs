@@ -86,13 +86,14 @@ pub(super) fn print_result(outcome: &FindOutcome, json: bool) {
 }
 
 fn result_json(outcome: &FindOutcome) -> serde_json::Value {
-    let FindOutcome { facts, main_loop, result, settings, file, measure } = outcome;
+    let FindOutcome { facts, main_loop, result, settings, file, measure, is_output_checked } = outcome;
     serde_json::json!({
         "gain_claimed": result.is_claimed,
         "speedup": result.gain,
         "environment": result.settings,
         "pairs_s": result.pairs,
         "measure": measure,
+        "output_checked": is_output_checked,
         "candidates": result.candidates,
         "noise": result.noise,
         "runs": result.runs,
@@ -111,6 +112,11 @@ fn result_lines(outcome: &FindOutcome) -> Vec<String> {
     let runs = format_plural(result.runs as u64, "run");
     let noise = result.noise.map_or(String::new(), |noise| format!(", noise {:.1} % from run to run", 100.0 * noise));
     lines.push(format!("{runs} in {}{noise}", format_budget(result.elapsed_s)));
+    if !outcome.is_output_checked {
+        lines.push(
+            "the unchanged program prints something else each time, so only exit statuses were compared; use --verify or --expect".into(),
+        );
+    }
     match (&settings.gain, &result.gain) {
         (Some(gain), _) => {
             let speedup = gain.speedup;

@@ -303,6 +303,11 @@ impl<'a> TrialProgram<'a> {
         Ok((ended, outcome))
     }
 
+    /// Whether outputs were compared or checked: the unchanged program may print something else each time.
+    pub(super) fn is_output_checked(&self) -> bool {
+        !matches!(self.check, OutputCheck::Comparison) || !self.outputs.is_irregular()
+    }
+
     fn is_profile(&self) -> bool {
         !matches!(self.measure, TrialMeasure::MainLoop(_))
     }
@@ -331,7 +336,10 @@ impl TrialRunner for TrialProgram<'_> {
         }
         let outcome = match rejection {
             Some(reason) => TrialOutcome::Rejected(reason),
-            None => self.measured_s(&recording, &ended.output)?.map_or_else(TrialOutcome::Rejected, TrialOutcome::Measured),
+            None => match self.measured_s(&recording, &ended.output) {
+                Ok(measured) => measured.map_or_else(TrialOutcome::Rejected, TrialOutcome::Measured),
+                Err(error) => TrialOutcome::Rejected(format!("its recording cannot be read: {error}")),
+            },
         };
         Ok(TrialRun { elapsed_s: elapsed.as_secs_f64(), outcome })
     }
