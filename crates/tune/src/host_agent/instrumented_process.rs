@@ -9,7 +9,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use sintonia_link::probe_protocol::{ActionRepeat, CommandOutcome, HookKind, HookSide, ProbeCommand, Recorded};
+use sintonia_link::pieces::PieceParameter;
+use sintonia_link::probe_protocol::{ActionRepeat, CommandOutcome, HookKind, HookSide, ProbeAction, ProbeCommand, Recorded};
 use sintonia_link::ring::{HookEvent, HookPoint as EventMoment, MPI_FUNCTION};
 use sintonia_link::value_location::AccessError;
 use sintonia_mpi::{FUNCTIONS, FunctionId};
@@ -527,19 +528,29 @@ impl InstrumentedProcess {
         if !self.needs_lookup((tunlet, index), &point.actor, false, reports) {
             return;
         }
-        if let Err(problem) = self.try_prepare_target((tunlet, index), point, reports) {
-            self.report_unbound(((tunlet, index), false), &point.target.to_string(), &problem, reports);
+        match self.try_prepare_target((tunlet, index), point, reports) {
+            // Pieces are followed from the first one on, also if nothing is ever changed.
+            Ok(Some(action)) => self.send(ProbeCommand::Execute(action), PendingCommand::Other, reports),
+            Ok(None) => {}
+            Err(problem) => self.report_unbound(((tunlet, index), false), &point.target.to_string(), &problem, reports),
         }
     }
 
-    fn try_prepare_target(&mut self, key: PointKey, point: &TuningPoint, reports: &mut Vec<AgentReport>) -> Result<(), BindError> {
+    /// Resolves a target; returns an action that the process needs to prepare for it.
+    fn try_prepare_target(
+        &mut self,
+        key: PointKey,
+        point: &TuningPoint,
+        reports: &mut Vec<AgentReport>,
+    ) -> Result<Option<ProbeAction>, BindError> {
         if let TuningMoment::At(function, _) = &point.moment {
             let at = self.hook_index(function, |installed| installed.is_change_point = true)?;
             self.check_sync_point(at, reports);
         }
         let target = self.resolve_target(&point.target)?;
+        let action = matches!(target, ResolvedTarget::Piece(_, PieceParameter::Enabled)).then(|| target.action(0.0)).flatten();
         self.targets.insert(key, Arc::new(target));
-        Ok(())
+        Ok(action)
     }
 
     fn resolve_target(&mut self, target: &TuningTarget) -> Result<ResolvedTarget, BindError> {
