@@ -34,8 +34,9 @@ const OVERLOADED: &str = r#"
 #include <unistd.h>
 namespace sim {
 struct Solver {
-    __attribute__((noinline)) int step(int i) { asm volatile("" ::: "memory"); return i + 1; }
-    __attribute__((noinline)) double step(double x) { asm volatile("" ::: "memory"); return x * 2; }
+    long calls = 0;
+    __attribute__((noinline)) int step(int i) { calls += 3; asm volatile("" ::"r"(this) : "memory"); return i + 1; }
+    __attribute__((noinline)) double step(double x) { calls += 5; asm volatile("" ::"r"(this) : "memory"); return x * 2; }
 };
 }
 int knob = 1;
@@ -49,7 +50,7 @@ int main(int c, char **v)
         for (int k = 0; k < 3; k++) sum += solver.step(0.5);
         usleep(5000);
     }
-    std::printf("sum %g knob %d\n", sum, knob);
+    std::printf("sum %g knob %d calls %ld\n", sum, knob, solver.calls);
     MPI_Finalize();
 }
 "#;
@@ -146,8 +147,8 @@ fn c667_a_library_that_is_loaded_later_is_searched_when_it_comes() {
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         std::fs::write(folder.path().join("plug.c"), PLUGIN).expect("written");
-        let plugin = Command::new("cc").args(["-shared", "-fPIC", "-g", "-O2", "-o", "libplug.so", "plug.c"]).current_dir(folder.path());
-        assert!({ plugin }.status().expect("cc runs").success());
+        let words = ["-shared", "-fPIC", "-g", "-O2", "-o", "libplug.so", "plug.c"];
+        assert!(Command::new("cc").args(words).current_dir(folder.path()).status().expect("cc runs").success());
         let link: Vec<String> = mpi.link.iter().cloned().chain(["-ldl".to_string()]).collect();
         let program = build(&mpi.cc, &["-O2"], &link, folder.path(), "host.c", HOST);
         let tunlet = "period = \"kernel\"\n[[measure]]\nname = \"kernel\"\nfunction = \"kernel\"\nside = \"entry\"\nvalues = { i = \"i\" }\n[[tune]]\nvariable = \"plug_knob\"\nrange = [1, 10]\nvalue = \"7\"\nif = \"kernel.count > 5\"\n";

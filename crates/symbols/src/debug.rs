@@ -1,6 +1,6 @@
 //! DWARF debug information of an executable file, with an index of functions by address, variables by name, and inlined calls.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use gimli::{AttributeValue, DebuggingInformationEntry, DwTag, EndianArcSlice, LittleEndian, UnitOffset};
@@ -33,20 +33,20 @@ pub struct DebugIndex {
     functions: HashMap<u64, Vec<DieRef>>,
     /// Qualified names of Fortran procedures: modules and enclosing procedures.
     fortran: HashMap<DieRef, Vec<String>>,
-    /// Calls that were inlined, by called function.
-    pub inlined: HashMap<DieRef, Vec<InlinedCall>>,
+    /// Calls that were inlined, by called function: each place once, with the function that contains it.
+    pub inlined: HashMap<DieRef, BTreeMap<InlinedCall, DieRef>>,
     /// Global variables, by plain and by qualified name (namespace or module).
     pub variables: HashMap<String, Vec<DieRef>>,
     /// Qualified names of variables that are only declared.
     declared: HashMap<DieRef, String>,
 }
 
-/// A call that was inlined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The place of a call that was inlined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct InlinedCall {
-    /// The function that contains it.
-    pub caller: DieRef,
-    /// Number of the source file in the unit of the caller.
+    /// Index of the unit.
+    pub unit: usize,
+    /// Number of the source file in the unit.
     pub file: u64,
     /// Line.
     pub line: u64,
@@ -125,14 +125,10 @@ impl DebugInfo {
             Ok(Some(value)) => value.udata_value().unwrap_or(0),
             _ => 0,
         };
-        let caller = DieRef { unit: reference.unit, offset: caller.offset };
-        let call = InlinedCall { caller, file: number(gimli::DW_AT_call_file), line: number(gimli::DW_AT_call_line) };
-        let calls = index.inlined.entry(self.declaration(origin)).or_default();
+        let call = InlinedCall { unit: reference.unit, file: number(gimli::DW_AT_call_file), line: number(gimli::DW_AT_call_line) };
         // Copies of the calling code contain copies of the call.
-        let is_known = |known: &InlinedCall| (known.caller.unit, known.file, known.line) == (call.caller.unit, call.file, call.line);
-        if !calls.iter().any(is_known) {
-            calls.push(call);
-        }
+        let calls = index.inlined.entry(self.declaration(origin)).or_default();
+        calls.entry(call).or_insert(DieRef { unit: reference.unit, offset: caller.offset });
     }
 
     fn index_variable(&self, reference: DieRef, entry: &Entry<'_>, outer: &[EnclosingScope], index: &mut DebugIndex) {

@@ -24,12 +24,12 @@ pub(crate) fn sites_of(debug: &DebugInfo, function: DieRef) -> Vec<InlineSite> {
     sites(debug, debug.index().inlined.get(&debug.declaration(function)).into_iter().flatten())
 }
 
-fn sites<'call>(debug: &DebugInfo, calls: impl Iterator<Item = &'call InlinedCall>) -> Vec<InlineSite> {
+fn sites<'call>(debug: &DebugInfo, calls: impl Iterator<Item = (&'call InlinedCall, &'call DieRef)>) -> Vec<InlineSite> {
     let mut sites: Vec<InlineSite> = calls
-        .map(|call| InlineSite {
-            file: debug.numbered_file(call.caller.unit, call.file).unwrap_or_else(|| debug.file(call.caller.unit)),
+        .map(|(call, caller)| InlineSite {
+            file: debug.numbered_file(call.unit, call.file).unwrap_or_else(|| debug.file(call.unit)),
             line: call.line,
-            caller: source_name(debug, call.caller).plain_path(),
+            caller: source_name(debug, *caller).plain_path(),
         })
         .collect();
     sites.sort_by(|one, other| (&one.file, one.line).cmp(&(&other.file, other.line)));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use object::{Object, ObjectSection, SectionFlags};
+use sintonia_link::value_location::AddressStep;
 
 use crate::debug::DieRef;
 use crate::error::SymbolError;
@@ -120,6 +121,7 @@ impl ProgramImage {
         let why_not = match &resolved {
             Err(problem) => Some(problem.to_string()),
             Ok(variable) => match &variable.value_type {
+                _ if module.is_read_only(variable) => Some("it is a constant in read-only memory".into()),
                 ValueType::Struct { name, .. } if name.starts_with("vector<") => Some("its elements can be set, as in `name[0]`".into()),
                 ValueType::Struct { .. } => {
                     if levels > 0 {
@@ -139,9 +141,6 @@ impl ProgramImage {
                 }
                 kind if !kind.is_scalar() => Some(format!("it is {kind}")),
                 _ if variable.location.is_thread_local() => Some("every thread has one of its own".into()),
-                _ if variable.location.fixed_address().is_some_and(|address| module.is_read_only(address)) => {
-                    Some("it is a constant in read-only memory".into())
-                }
                 _ => None,
             },
         };
@@ -247,8 +246,9 @@ impl LoadedModule {
         longest.into_iter().map(|(entry, name)| (name.clone(), entry)).collect()
     }
 
-    /// Whether the address is in memory that the program may not write.
-    fn is_read_only(&self, address: u64) -> bool {
+    /// Whether a variable is in memory that the program may not write.
+    fn is_read_only(&self, variable: &ResolvedVariable) -> bool {
+        let [AddressStep::Constant(address)] = variable.location.steps[..] else { return false };
         let file = self.file();
         let Some(address) = address.checked_sub(self.bias) else { return false };
         let section = file.sections().find(|section| section.address() != 0 && contains(section, address));

@@ -17,13 +17,16 @@ fn name_at_depth(debug: &DebugInfo, reference: Option<DieRef>, depth: usize) -> 
     match entry.tag() {
         gimli::DW_TAG_pointer_type => format!("{}*", inner()),
         gimli::DW_TAG_reference_type | gimli::DW_TAG_rvalue_reference_type => format!("{}&", inner()),
-        gimli::DW_TAG_const_type => format!("const {}", inner()),
+        // Of a constant array, the elements are constant as well.
+        gimli::DW_TAG_const_type => {
+            Some(inner()).filter(|inner| inner.starts_with("const ")).unwrap_or_else(|| format!("const {}", inner()))
+        }
         gimli::DW_TAG_volatile_type => format!("volatile {}", inner()),
         gimli::DW_TAG_atomic_type => format!("_Atomic {}", inner()),
         gimli::DW_TAG_restrict_type => inner(),
         gimli::DW_TAG_array_type => format!("{}{}", inner(), dimensions(debug, reference)),
         gimli::DW_TAG_subroutine_type => "function".into(),
-        _ => debug.name(reference.unit, &entry).unwrap_or_else(|| "unnamed".into()),
+        _ => debug.name(reference.unit, &entry).unwrap_or_else(|| "unnamed struct".into()),
     }
 }
 

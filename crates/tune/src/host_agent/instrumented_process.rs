@@ -373,7 +373,9 @@ impl InstrumentedProcess {
     fn report_unbound(&mut self, point: (PointKey, bool), name: &str, problem: &BindError, reports: &mut Vec<AgentReport>) {
         if problem.is_unknown_name() {
             self.later_libraries.await_name(self.process.pid, point, name);
-            reports.push(self.problem(format!("{problem}; libraries that are loaded later are searched, too")));
+            let problem = problem.to_string();
+            let link = if problem.ends_with('?') { " Libraries" } else { "; libraries" };
+            reports.push(self.problem(format!("{problem}{link} that are loaded later are searched, too")));
         } else {
             reports.push(self.problem(problem));
         }

@@ -291,9 +291,11 @@ impl ProgramSurvey {
         for (index, line) in list.functions.iter_mut().enumerate() {
             let calls: Vec<FunctionCalls> = observed.iter().filter_map(|process| process.calls.get(&index)).copied().collect();
             line.calls = (!calls.is_empty()).then(|| figures(&calls));
-            if let Some(why) = observed.iter().find_map(|process| process.refused.get(&index)).filter(|_| calls.is_empty()) {
-                line.can_be_hooked = false;
-                line.why_not.get_or_insert_with(|| why.clone());
+            let refused = observed.iter().find_map(|process| process.refused.get(&index));
+            match refused.filter(|_| calls.is_empty()) {
+                Some(why) => (line.can_be_hooked, line.why_not) = (false, Some(why.clone())),
+                None if !calls.is_empty() => (line.can_be_hooked, line.why_not) = (true, None),
+                None => {}
             }
         }
         for (index, line) in list.variables.iter_mut().enumerate() {
