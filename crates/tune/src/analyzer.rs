@@ -19,7 +19,7 @@ use crate::protocol::{AgentReport, AgentRequest, ChangeEffect, ChangeRequest};
 use crate::tree::HostTree;
 use crate::tuning_points::{Actor, EventJoin, MeasurePoint, TuningMoment, TuningPoint, TuningTarget, TunletRequirements};
 use crate::tunlet::{ChangeGuard, EventSummary, PointEvent, TuningAction, Tunlet, TunletMetric};
-use change_ledger::{ChangeLedger, ConfirmedChange, RequestedChange};
+use change_ledger::{ChangeLedger, ConfirmedChange, JoinedRanks, RequestedChange};
 use flapping::{FlappingDamper, FlappingDecision};
 
 /// Interval between polls: short enough for decisions, and it costs the program next to nothing.
@@ -81,6 +81,8 @@ pub struct Analyzer {
     reported_iterations: HashSet<String>,
     /// Ranks of connected processes.
     active_ranks: HashSet<u32>,
+    /// Whether all processes of the program have connected.
+    all_joined: bool,
     last_metrics: Vec<Vec<TunletMetric>>,
     /// Changes are logged, not made.
     watch_only: bool,
@@ -109,6 +111,7 @@ impl Analyzer {
             reported_problems: HashSet::new(),
             reported_iterations: HashSet::new(),
             active_ranks: HashSet::new(),
+            all_joined: false,
             watch_only,
             summary: TuningSummary::default(),
         }
@@ -282,7 +285,7 @@ impl Analyzer {
         let action = |point: usize| self.needs[tunlet].tunes.get(point).map_or(String::new(), |point| point.target.to_string());
         let values =
             values.into_iter().map(|(point, initial, changed)| ComparedValue { action: action(point), initial, changed }).collect();
-        self.new_entries.push(TuningLogEntry::Verdict(TuningVerdict {
+        let verdict = TuningVerdict {
             time_s,
             tunlet: self.tunlets[tunlet].name().to_owned(),
             result,
@@ -291,7 +294,9 @@ impl Analyzer {
             comparisons,
             iterations,
             values,
-        }));
+            what: String::new(),
+        };
+        self.new_entries.push(TuningLogEntry::Verdict(verdict.with_sentence()));
     }
 
     fn handle_summary(&mut self, tunlet: usize, summary: &EventSummary) {
@@ -346,7 +351,7 @@ impl Analyzer {
     }
 
     fn handle_change_result(&mut self, number: u64, rank: u32, outcome: Result<ChangeEffect, String>) {
-        let Some(request) = self.changes.pending(number) else { return };
+        let Some(request) = self.changes.requested(number) else { return };
         let (tunlet, point) = (request.tunlet, request.point);
         let mut decision = TuningDecision { rank: Some(rank), ..request.decision.clone() };
         let is_variable = self.needs[tunlet].tunes.get(point).is_some_and(has_value);
@@ -389,7 +394,9 @@ impl Analyzer {
     fn confirm_changes(&mut self) {
         let now = self.tree.now();
         let guards = &self.guards;
-        let confirmed = self.changes.take_confirmed(&self.active_ranks, now, |tunlet| guards[tunlet].usual_seconds());
+        self.all_joined |= self.summary.size.is_some_and(|size| self.active_ranks.len() >= size as usize);
+        let joined = JoinedRanks { active: &self.active_ranks, are_all: self.all_joined };
+        let confirmed = self.changes.take_confirmed(joined, now, |tunlet| guards[tunlet].usual_seconds());
         for ConfirmedChange { number, tunlet, point, made, effective, silent, refused, turn } in confirmed {
             for rank in silent {
                 self.report_problem(format!("rank {rank}: it has not made a change that others have made; it is not waited for"));

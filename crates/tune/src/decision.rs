@@ -173,6 +173,8 @@ pub struct TuningVerdict {
     pub iterations: u64,
     /// What was compared.
     pub values: Vec<ComparedValue>,
+    /// All of it as a sentence.
+    pub what: String,
 }
 
 /// A value that was compared with the initial one.
@@ -186,8 +188,9 @@ pub struct ComparedValue {
     pub changed: f64,
 }
 
-impl std::fmt::Display for TuningVerdict {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl TuningVerdict {
+    /// Writes the sentence.
+    pub(crate) fn with_sentence(self) -> TuningVerdict {
         let value = |one: &ComparedValue| format!("{} = {}", one.action, one.changed);
         let values = self.values.iter().map(value).collect::<Vec<_>>().join(", ");
         let amount = |gain: f64| format!("{:.1} % {}", 100.0 * gain.abs(), if gain < 0.0 { "more" } else { "less" });
@@ -198,12 +201,13 @@ impl std::fmt::Display for TuningVerdict {
             _ => "no interval yet".into(),
         };
         let basis = format!("{} comparisons in turn with the initial values, {} iterations", self.comparisons, self.iterations);
-        match self.result {
-            VerdictResult::Pays => write!(out, "{values} pays and is kept: {known}; {basis}"),
-            VerdictResult::NoGain => write!(out, "{values} has no gain and is taken back: {known}; {basis}"),
-            VerdictResult::Harms => write!(out, "{values} harms and is taken back: {known}; {basis}"),
-            VerdictResult::Undecided => write!(out, "{values} is undecided, the program ended: {known}; {basis}"),
-        }
+        let outcome = match self.result {
+            VerdictResult::Pays => "pays and is kept",
+            VerdictResult::NoGain => "has no gain and is taken back",
+            VerdictResult::Harms => "harms and is taken back",
+            VerdictResult::Undecided => "is undecided, the program ended",
+        };
+        TuningVerdict { what: format!("{values} {outcome}: {known}; {basis}"), ..self }
     }
 }
 

@@ -244,7 +244,7 @@ impl TunletGuard {
     fn finish_switch(&mut self) {
         let Some(switch) = self.switch.take() else { return };
         (self.since, self.needed) = (switch.effective, switch.ranks);
-        if self.wanted.is_empty() {
+        if self.wanted.is_empty() || (self.is_trying() && self.differing().is_empty()) {
             (self.stage, self.is_suspended) = (GuardStage::Idle, false);
         } else if switch.to == Setting::Changed {
             self.is_suspended = false;

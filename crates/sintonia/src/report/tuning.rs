@@ -25,7 +25,7 @@ pub(super) fn log_lines(log: &[TuningLogEntry], all: bool) -> Vec<String> {
     for entry in log {
         match entry {
             TuningLogEntry::Finding { tunlet, what, .. } => lines.extend(indent(&format!("{tunlet}: {what}"))),
-            TuningLogEntry::Verdict(verdict) => lines.extend(indent(&format!("{}: {verdict}", verdict.tunlet))),
+            TuningLogEntry::Verdict(verdict) => lines.extend(indent(&format!("{}: {}", verdict.tunlet, verdict.what))),
             TuningLogEntry::Problem { what, .. } => lines.extend(indent(what)),
             TuningLogEntry::Began { .. } | TuningLogEntry::Change(_) | TuningLogEntry::Figures { .. } => {}
         }

@@ -34,7 +34,7 @@ impl LiveDisplay {
             TuningLogEntry::Change(decision) if decision.turn => {}
             TuningLogEntry::Verdict(verdict) => {
                 self.flush_repeated();
-                self.print_line(&format!("{:9.3} s  {}: {verdict}", verdict.time_s, verdict.tunlet));
+                self.print_line(&format!("{:9.3} s  {}: {}", verdict.time_s, verdict.tunlet, verdict.what));
             }
             TuningLogEntry::Change(decision) => {
                 self.change_count += usize::from(decision.refused.is_none());

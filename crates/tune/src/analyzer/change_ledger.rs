@@ -8,6 +8,8 @@ use crate::tuning_points::Actor;
 
 /// Most changes without an answer.
 const MAX_PENDING_CHANGES: usize = 1 << 16;
+/// Most confirmed changes to which processes may still answer.
+const MAX_ANSWERED_CHANGES: usize = 1 << 10;
 /// A change that some processes have made counts as confirmed after this time, without those that have not answered.
 const ANSWER_TIMEOUT_S: f64 = 2.0;
 /// The same in iterations: a process may make it in its next iteration only.
@@ -67,12 +69,22 @@ pub(super) struct ConfirmedChange {
     pub turn: bool,
 }
 
+/// The processes that are connected.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct JoinedRanks<'a> {
+    pub active: &'a HashSet<u32>,
+    /// Whether all processes of the program have connected, now or before.
+    pub are_all: bool,
+}
+
 /// Requested changes and known values.
 #[derive(Debug, Default)]
 pub(super) struct ChangeLedger {
     last_number: u64,
     /// By number, oldest first.
     pending: BTreeMap<u64, RequestedChange>,
+    /// Confirmed changes, the latest of them: processes may still answer.
+    answered: BTreeMap<u64, RequestedChange>,
     /// The latest confirmed change of a point.
     confirmed: HashMap<(usize, usize, Option<u32>), u64>,
     /// Values by target and rank.
@@ -97,14 +109,14 @@ impl ChangeLedger {
         self.last_number
     }
 
-    /// The request with this number, if it is not confirmed.
-    pub(super) fn pending(&self, number: u64) -> Option<&RequestedChange> {
-        self.pending.get(&number)
+    /// The request with this number.
+    pub(super) fn requested(&self, number: u64) -> Option<&RequestedChange> {
+        self.pending.get(&number).or_else(|| self.answered.get(&number))
     }
 
     /// Records an answer; returns whether the process had another value than it was last given.
     pub(super) fn answer(&mut self, number: u64, rank: u32, outcome: &Result<ChangeEffect, String>) -> bool {
-        let Some(request) = self.pending.get_mut(&number) else { return false };
+        let Some(request) = self.pending.get_mut(&number).or_else(|| self.answered.get_mut(&number)) else { return false };
         self.callers.entry((request.tunlet, request.point)).or_default().insert(rank);
         match outcome {
             Ok(effect) => {
@@ -136,17 +148,17 @@ impl ChangeLedger {
     /// Takes the changes to which all processes have answered by now; `patience` is the usual time of an iteration of a tunlet.
     pub(super) fn take_confirmed(
         &mut self,
-        active: &HashSet<u32>,
+        joined: JoinedRanks,
         now: f64,
         patience: impl Fn(usize) -> Option<f64>,
     ) -> Vec<ConfirmedChange> {
         let mut all = Vec::new();
         for (number, request) in self.pending.iter().filter(|(_, request)| request.was_answered()) {
             let answered = |rank: &u32| request.made.contains(rank) || request.refused.contains_key(rank);
-            let expected = self.expected(request, active);
+            let expected = self.expected(request, joined.active);
             let silent: Vec<u32> = expected.iter().copied().filter(|rank| !answered(rank)).collect();
             let timeout = ANSWER_TIMEOUT_S.max(ANSWER_ITERATIONS * patience(request.tunlet).unwrap_or(0.0));
-            if !active.is_empty() && (silent.is_empty() || now - request.time > timeout) {
+            if (silent.is_empty() && joined.are_all) || now - request.time > timeout {
                 let RequestedChange { tunlet, point, effective, .. } = *request;
                 let (made, refused, turn) = (request.made.clone(), request.refused.values().next().cloned(), request.decision.turn);
                 all.push(ConfirmedChange { number: *number, tunlet, point, made, effective, silent, refused, turn });
@@ -155,6 +167,10 @@ impl ChangeLedger {
         for change in &all {
             if let Some(request) = self.pending.remove(&change.number) {
                 self.confirmed.insert((request.tunlet, request.point, request.rank), change.number);
+                self.answered.insert(change.number, request);
+            }
+            if self.answered.len() > MAX_ANSWERED_CHANGES {
+                self.answered.pop_first();
             }
         }
         all
@@ -212,11 +228,12 @@ mod tests {
     #[test]
     fn a_change_is_confirmed_when_all_ranks_have_answered() {
         let (mut ledger, active) = (ChangeLedger::default(), HashSet::from([0, 1]));
+        let joined = JoinedRanks { active: &active, are_all: true };
         let number = ledger.request(request(8.0, 1.0));
         assert!(!ledger.answer(number, 1, &made(4.0, 8.0, 1.25)));
-        assert_eq!(ledger.take_confirmed(&active, 1.5, |_| None), []);
+        assert_eq!(ledger.take_confirmed(joined, 1.5, |_| None), []);
         ledger.answer(number, 0, &made(4.0, 8.0, 1.5));
-        let confirmed = ledger.take_confirmed(&active, 1.5, |_| None);
+        let confirmed = ledger.take_confirmed(joined, 1.5, |_| None);
         assert_eq!((confirmed.len(), confirmed[0].effective, confirmed[0].made.len()), (1, 1.5, 2));
         assert_eq!(ledger.already_there(&request(8.0, 2.0), &active), Some(BTreeSet::from([0, 1])));
         assert_eq!(ledger.already_there(&request(9.0, 2.0), &active), None);
@@ -225,11 +242,12 @@ mod tests {
     #[test]
     fn a_silent_rank_is_not_waited_for_for_ever() {
         let (mut ledger, active) = (ChangeLedger::default(), HashSet::from([0, 1]));
+        let joined = JoinedRanks { active: &active, are_all: true };
         let number = ledger.request(request(8.0, 1.0));
-        assert_eq!(ledger.take_confirmed(&active, 100.0, |_| None), [], "nobody has answered");
+        assert_eq!(ledger.take_confirmed(joined, 100.0, |_| None), [], "nobody has answered");
         ledger.answer(number, 0, &made(4.0, 8.0, 1.5));
-        assert_eq!(ledger.take_confirmed(&active, 4.0, |_| Some(1.0)), [], "an iteration takes a second");
-        assert_eq!(ledger.take_confirmed(&active, 7.0, |_| Some(1.0))[0].silent, [1]);
+        assert_eq!(ledger.take_confirmed(joined, 4.0, |_| Some(1.0)), [], "an iteration takes a second");
+        assert_eq!(ledger.take_confirmed(joined, 7.0, |_| Some(1.0))[0].silent, [1]);
     }
 
     #[test]

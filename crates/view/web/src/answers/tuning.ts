@@ -11,6 +11,7 @@ export interface TuningLog {
 export type TuningEntry =
     | { kind: 'began'; time_s: number; since_1970_s: number }
     | ({ kind: 'change' } & TuningDecision)
+    | { kind: 'verdict'; time_s: number; tunlet: string; result: 'pays' | 'no_gain' | 'harms' | 'undecided'; what: string }
     | { kind: 'finding'; time_s: number; tunlet: string; what: string }
     | { kind: 'figures'; time_s: number; tunlet: string; figures: TuningMetric[] }
     | { kind: 'problem'; time_s: number; what: string };
@@ -26,6 +27,8 @@ export interface TuningDecision {
     why: string;
     /** Why the change was not carried out. */
     refused?: string;
+    /** Whether it is one turn of a comparison with the initial values. */
+    turn?: boolean;
 }
 
 /** A value that a tunlet measured. */

@@ -83,7 +83,7 @@ const MAX_FINDINGS = 200;
 
 /** Findings of tunlets, and problems. */
 function FindingList({ entries, when }: { entries: TuningEntry[]; when: TimeRenderer }) {
-    const findings = entries.flatMap((entry) => (entry.kind === 'finding' || entry.kind === 'problem' ? [entry] : []));
+    const findings = entries.flatMap((entry) => (entry.kind === 'finding' || entry.kind === 'verdict' || entry.kind === 'problem' ? [entry] : []));
     const [all, setAll] = useState(false);
     if (findings.length === 0) return null;
     const first = all ? 0 : Math.max(0, findings.length - MAX_FINDINGS);
@@ -98,7 +98,7 @@ function FindingList({ entries, when }: { entries: TuningEntry[]; when: TimeRend
             <ul class="tuning-findings" aria-label="Findings" tabIndex={0}>
                 {findings.slice(first).map((entry, index) => (
                     <li key={first + index} class={entry.kind}>
-                        <span class="muted">{when(entry.time_s)}</span> {entry.kind === 'finding' && <strong>{entry.tunlet}:</strong>} {entry.what}
+                        <span class="muted">{when(entry.time_s)}</span> {entry.kind !== 'problem' && <strong>{entry.tunlet}:</strong>} {entry.what}
                     </li>
                 ))}
             </ul>
