@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use sintonia_link::probe_protocol::{
-    ActionRepeat, CommandOutcome as Answer, HookKind, HookSide, HookTarget, ProbeAction, ProbeCommand, ProbeMessage,
+    ActionRepeat, CommandOutcome as Answer, HookKind, HookSide, HookTarget, ProbeAction, ProbeCommand, ProbeMessage, Recorded,
 };
 use sintonia_link::ring::{HookEvent, HookPoint, MPI_FUNCTION};
 use sintonia_link::session::SharedSecret;
@@ -147,7 +147,14 @@ impl Symbols {
     }
 
     fn hook(&self, name: &str, kind: HookKind) -> ProbeCommand {
-        ProbeCommand::Hook { function: self.function(name), kind, at_entry: vec![], at_exit: vec![], may_throttle: true }
+        ProbeCommand::Hook {
+            function: self.function(name),
+            kind,
+            at_entry: vec![],
+            at_exit: vec![],
+            may_throttle: true,
+            recorded: Recorded::ALL,
+        }
     }
 
     fn set(&self, name: &str, bits: u64) -> ProbeAction {

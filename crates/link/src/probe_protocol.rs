@@ -162,6 +162,8 @@ pub struct Recorded {
 impl Recorded {
     /// Everything.
     pub const ALL: Recorded = Recorded { entry: true, exit: true, sums: true };
+    /// Only the number of its calls, and their time.
+    pub const TOTALS: Recorded = Recorded { entry: false, exit: false, sums: false };
 }
 
 /// A command to a process.
@@ -179,6 +181,8 @@ pub enum ProbeCommand {
         at_exit: Vec<HookRead>,
         /// Whether the hook may be removed automatically if the function is called very often and is very short.
         may_throttle: bool,
+        /// What is recorded of its calls, unless they are only replaced.
+        recorded: Recorded,
     },
     /// Removes a hook: the function is neither observed nor replaced any more.
     Unhook(u32),
@@ -188,7 +192,7 @@ pub enum ProbeCommand {
     Watch(u16),
     /// Stops recording them.
     Unwatch(u16),
-    /// Selects what is recorded of a hook, or of a watched MPI function; everything is until this is received.
+    /// Selects what is recorded of a hook, or of a watched MPI function, of which everything is until this is received.
     Record {
         /// The hook, or the MPI function with the flag [`crate::ring::MPI_FUNCTION`].
         hook: u32,

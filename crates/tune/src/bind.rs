@@ -1,7 +1,9 @@
 //! Resolves names of the source to hooks and addresses in a process.
 
 use sintonia_link::pieces::{COMPUTATION, NumberLocation, PIECE, PieceParameter, PieceSettings, PieceTotal};
-use sintonia_link::probe_protocol::{HookKind, HookRead, HookSide, HookTarget, ProbeAction, ProbeCommand, ReadSource, ValueWidth};
+use sintonia_link::probe_protocol::{
+    HookKind, HookRead, HookSide, HookTarget, ProbeAction, ProbeCommand, ReadSource, Recorded, ValueWidth,
+};
 use sintonia_link::ring::HookEvent;
 use sintonia_link::value_location::AccessError;
 use sintonia_mpi::FunctionId;
@@ -349,7 +351,7 @@ impl FunctionHook {
     }
 
     /// The commands that install it: one for each copy of the function. Changes may have to be made at exit.
-    pub(crate) fn commands(&self, needs_exit: bool) -> Vec<ProbeCommand> {
+    pub(crate) fn commands(&self, needs_exit: bool, recorded: Recorded) -> Vec<ProbeCommand> {
         let entry_only = !needs_exit && self.listens_at_entry_only();
         let command = |function: &sintonia_symbols::ResolvedFunction| ProbeCommand::Hook {
             function: function_range(function),
@@ -357,6 +359,7 @@ impl FunctionHook {
             at_entry: self.at_entry.clone(),
             at_exit: self.at_exit.clone(),
             may_throttle: true,
+            recorded,
         };
         self.functions.iter().map(command).collect()
     }
@@ -369,6 +372,7 @@ impl FunctionHook {
             at_entry: Vec::new(),
             at_exit: Vec::new(),
             may_throttle: false,
+            recorded: Recorded::TOTALS,
         };
         self.functions.iter().map(command).collect()
     }

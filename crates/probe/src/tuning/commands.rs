@@ -50,10 +50,11 @@ impl CommandExecutor {
     /// Executes a command and returns its result.
     pub(super) fn execute(&mut self, number: u64, command: ProbeCommand) -> CommandOutcome {
         match command {
-            ProbeCommand::Hook { function, kind, at_entry, at_exit, may_throttle } => {
+            ProbeCommand::Hook { function, kind, at_entry, at_exit, may_throttle, recorded } => {
                 match sintonia_hook::hook(function, kind, &at_entry, &at_exit) {
                     Ok(hook) => {
                         if !matches!(kind, HookKind::Replace(_)) {
+                            sintonia_hook::set_records(hook, recorded);
                             sintonia_hook::set_throttling(hook, may_throttle);
                         }
                         CommandOutcome::Hooked(hook)

@@ -568,7 +568,8 @@ impl InstrumentedProcess {
                 if !std::mem::replace(&mut self.hooks[at].is_noted, true) {
                     reports.extend(self.hooks[at].hook.notes().into_iter().map(|note| self.problem(note)));
                 }
-                for command in self.hooks[at].hook.commands(self.hooks[at].is_change_point) {
+                let recorded = self.needed_records(at);
+                for command in self.hooks[at].hook.commands(self.hooks[at].is_change_point, recorded) {
                     self.send(command, PendingCommand::Hook(at), reports);
                 }
             }
@@ -667,10 +668,8 @@ impl InstrumentedProcess {
                 let numbers = &mut self.hooks[at].hook_ids;
                 if !numbers.contains(&number) {
                     numbers.push(number);
-                    // It may have been removed since, and records everything again.
-                    self.recorded.remove(&number);
                 }
-                self.select_records(at, reports);
+                self.recorded.insert(number, self.needed_records(at));
             }
             CommandOutcome::Refused(why) => reports.push(self.problem(format!("`{}` cannot be hooked: {why}", self.hooks[at].hook.name))),
             _ => {}
@@ -834,6 +833,7 @@ impl InstrumentedProcess {
                 at_entry: Vec::new(),
                 at_exit: Vec::new(),
                 may_throttle: false,
+                recorded: Recorded::ALL,
             };
             let command = match change.value {
                 0.0 => {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use sintonia_link::probe_protocol::{
-    CommandOutcome, ControlInfo, HookCount, HookKind, HookTarget, ProbeCommand, ProbeMessage, SurveyReport,
+    CommandOutcome, ControlInfo, HookCount, HookKind, HookTarget, ProbeCommand, ProbeMessage, Recorded, SurveyReport,
 };
 use sintonia_link::value_location::{AccessError, ValueLocation};
 use sintonia_symbols::{ListedFunction, ListedVariable, ModuleCache, ProgramImage, ResolvedFunction};
@@ -180,6 +180,7 @@ fn hook_command(copy: &ResolvedFunction) -> ProbeCommand {
         at_entry: Vec::new(),
         at_exit: Vec::new(),
         may_throttle: true,
+        recorded: Recorded::TOTALS,
     }
 }
 

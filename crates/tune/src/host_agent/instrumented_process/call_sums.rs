@@ -25,12 +25,17 @@ impl InstrumentedProcess {
         &self.sum_intervals
     }
 
-    /// Has the events of a hook recorded that its listeners need.
-    pub(super) fn select_records(&mut self, at: usize, reports: &mut Vec<AgentReport>) {
+    /// What must be recorded of a hook.
+    pub(super) fn needed_records(&self, at: usize) -> Recorded {
         let installed = &self.hooks[at];
-        let mut needed = needed(&installed.hook.listeners);
-        needed.entry |= installed.identifies_actor;
-        installed.hook_ids.clone().into_iter().for_each(|hook| self.send_records(hook, needed, reports));
+        let needed = needed(&installed.hook.listeners);
+        Recorded { entry: needed.entry || installed.identifies_actor, ..needed }
+    }
+
+    /// Has no more recorded of a hook than its listeners need.
+    pub(super) fn select_records(&mut self, at: usize, reports: &mut Vec<AgentReport>) {
+        let needed = self.needed_records(at);
+        self.hooks[at].hook_ids.clone().into_iter().for_each(|hook| self.send_records(hook, needed, reports));
     }
 
     /// Has the events of an MPI function recorded that its listeners need.
