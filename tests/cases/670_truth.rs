@@ -29,7 +29,8 @@ fn run(mpi: &Mpi, folder: &Path, options: &[&str], law: &str, count: usize) -> O
         mpi.compile(&[tests_dir().join("programs/c/670_ledger.c")], &program);
     }
     std::fs::write(folder.join("rule.tunlet"), RULE).expect("written");
-    let own = [&[sintonia().as_str(), "tune"], options, &["--json", "--force", "-o", "run.sin", "--"]].concat();
+    let binary = sintonia();
+    let own = [&[binary.as_str(), "tune"], options, &["--json", "--force", "-o", "run.sin", "--"]].concat();
     let launched = mpi.launch(2, &[program.display().to_string(), law.into(), count.to_string()]);
     let outcome = Process::new(own.into_iter().map(String::from).chain(launched)).env(&mpi.env).limit(200).run_in(folder);
     outcome.expect_status(0);
