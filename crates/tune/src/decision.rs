@@ -195,10 +195,13 @@ impl TuningVerdict {
         let values = self.values.iter().map(value).collect::<Vec<_>>().join(", ");
         let amount = |gain: f64| format!("{:.1} % {}", 100.0 * gain.abs(), if gain < 0.0 { "more" } else { "less" });
         let known = match (self.gain, self.interval) {
-            (Some(gain), Some((low, high))) => {
-                format!("{} time per iteration (95 %: {:.1} to {:.1} %)", amount(gain), 100.0 * low, 100.0 * high)
+            (Some(_), Some((low, high))) if matches!(self.result, VerdictResult::NoGain | VerdictResult::Undecided) => {
+                format!("between {} and {} time per iteration (95 %)", amount(low), amount(high))
             }
-            _ => "no interval yet".into(),
+            (Some(gain), Some((low, high))) => {
+                format!("{} time per iteration (95 %: {} to {})", amount(gain), amount(low), amount(high))
+            }
+            _ => "too few iterations".into(),
         };
         let basis = format!("{} comparisons in turn with the initial values, {} iterations", self.comparisons, self.iterations);
         let outcome = match self.result {

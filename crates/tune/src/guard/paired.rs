@@ -3,7 +3,7 @@
 //! A *block* is one turn at the beginning, one with the change, one at the beginning again. The logarithm of its ratio is the time with the
 //! change against the geometric mean of both others, so a steady drift cancels. Blocks are independent of each other: Student's t gives the
 //! interval. The trial is looked at several times and ends as soon as it is decided; the level of each look is Pocock's, so that all looks
-//! together hold at 95 %.
+//! together hold at 95 %. All three times must come from equally many iterations in the same way, or noise alone makes a difference.
 
 use sintonia_fit::student_quantile;
 
