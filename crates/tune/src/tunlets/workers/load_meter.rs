@@ -137,10 +137,12 @@ impl LoadMeter {
 
     /// Latency and time per byte where all messages to workers have one size: the answers have another one.
     fn line_through_answer(&self, messages: &[(f64, f64)]) -> Option<(f64, f64)> {
-        let (bytes, seconds) = (median(messages.iter().map(|(bytes, _)| *bytes))?, median(messages.iter().map(|(_, seconds)| *seconds))?);
+        // The fastest of both: the others waited for a processor, which has nothing to do with their size.
+        let (bytes, seconds) = messages.iter().copied().min_by(|one, other| one.1.total_cmp(&other.1))?;
         let (answer_bytes, answer_seconds) = self.fastest_answer?;
         let per_byte = (seconds - answer_seconds) / (bytes - answer_bytes);
-        (per_byte.is_finite() && per_byte > 0.0).then(|| ((seconds - per_byte * bytes).max(0.0), per_byte))
+        let median = median(messages.iter().map(|(_, seconds)| *seconds))?;
+        (per_byte.is_finite() && per_byte > 0.0).then(|| ((median - per_byte * bytes).max(0.0), per_byte))
     }
 
     fn match_messages(&mut self, rank: u32) {
@@ -211,6 +213,24 @@ mod tests {
         assert!((load.latency - 1e-4).abs() < 1e-9 && (load.per_byte - 1e-8).abs() < 1e-12, "{load:?}");
         assert!((load.computing - 2.0).abs() < 1e-9 && (load.share_out - 0.8).abs() < 1e-9, "{load:?}");
         assert_eq!(load.bytes, 575.0 * 1.25 * 16.0);
+    }
+
+    #[test]
+    fn messages_of_one_size_are_compared_with_answers() {
+        let mut meter = LoadMeter::new(3);
+        meter.begin_iteration(0.0, 2, 1.0);
+        for (index, delay) in [1.1e-3, 5e-3, 1.1e-3].into_iter().enumerate() {
+            let begin = index as f64;
+            meter.chunk_sent(1, begin, 1e6);
+            meter.chunk_begins(1, begin + delay, 1e6);
+            meter.chunk_ends(1, begin + delay + 0.5);
+            meter.chunk_received(0.0);
+            meter.answer_arrived(0.0, if index == 1 { 1e-4 } else { 1e-2 });
+        }
+        meter.set_workers(2);
+        meter.end_iteration(3.0);
+        let load = meter.load().expect("an iteration");
+        assert!((load.per_byte - 1e-9).abs() < 1e-12 && (load.latency - 1e-4).abs() < 1e-9, "{load:?}");
     }
 
     #[test]
