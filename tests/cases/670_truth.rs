@@ -74,7 +74,7 @@ fn c670_a_gain_that_is_claimed_is_that_of_the_program_s_ledger() {
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         for tunlet in ["rule.tunlet", SEARCH] {
-            let outcome = run(mpi, folder.path(), &["--tunlet", tunlet], "gain", 400);
+            let outcome = run(mpi, folder.path(), &["--tunlet", tunlet], "gain", 250);
             let ledger = ledger(&outcome);
             let pays: Vec<Value> = verdicts(&outcome).into_iter().filter(|one| one["result"] == "pays").collect();
             let [first, ..] = &pays[..] else { panic!("{} {tunlet}: {}", mpi.name, outcome.text()) };
@@ -95,14 +95,14 @@ fn c670_a_gain_that_is_claimed_is_that_of_the_program_s_ledger() {
 fn c671_a_change_without_effect_has_no_gain_and_watching_claims_none() {
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
-        let outcome = run(mpi, folder.path(), &["--tunlet", "rule.tunlet"], "once", 500);
+        let outcome = run(mpi, folder.path(), &["--tunlet", "rule.tunlet"], "once", 400);
         let results = results(&outcome);
         assert!(results.first().is_some_and(|result| result != "pays" && result != "undecided"), "{}: {results:?}", mpi.name);
         let ledger = ledger(&outcome);
         let changed = ledger.iter().filter(|(value, _)| *value == 8).count();
         assert!(changed > 4 && changed < ledger.len() / 2, "{}: {changed} of {}", mpi.name, ledger.len());
         for tunlet in ["rule.tunlet", SEARCH] {
-            let watched = run(mpi, folder.path(), &["--watch", "--tunlet", tunlet], "gain", 100);
+            let watched = run(mpi, folder.path(), &["--watch", "--tunlet", tunlet], "gain", 60);
             assert!(self::ledger(&watched).iter().all(|(value, _)| *value == 4), "{}", mpi.name);
             assert!(verdicts(&watched).is_empty() && !watched.stderr.contains("% less"), "{} {tunlet}: {}", mpi.name, watched.stderr);
             let decisions = tuning(&watched)["decisions"].clone();
@@ -116,14 +116,13 @@ fn c671_a_change_without_effect_has_no_gain_and_watching_claims_none() {
 fn c672_a_change_that_harms_is_taken_back() {
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
-        let outcome = run(mpi, folder.path(), &["--tunlet", "rule.tunlet"], "harm", 600);
+        let outcome = run(mpi, folder.path(), &["--tunlet", "rule.tunlet"], "harm", 400);
         let results = results(&outcome);
         assert_eq!(results.first().map(String::as_str), Some("harms"), "{}: {}", mpi.name, outcome.text());
         let ledger = ledger(&outcome);
         assert_eq!(ledger.last().map(|entry| entry.0), Some(4));
-        // Each iteration with the change cost another of those without.
         let harmed = ledger.iter().filter(|(value, _)| *value == 8).count();
-        assert!(harmed > 0 && harmed as f64 / (ledger.len() as f64) < 0.06, "{}: {harmed} of {}", mpi.name, ledger.len());
+        assert!(harmed > 0 && harmed as f64 / (ledger.len() as f64) < 0.05, "{}: {harmed} of {}", mpi.name, ledger.len());
     });
 }
 
@@ -142,7 +141,7 @@ fn c673_a_program_that_gets_faster_or_slower_by_itself_has_no_gain() {
 
 #[test]
 fn c674_a_hot_function_is_hooked_for_a_change_and_not_after_it() {
-    let tunlet = "guard = false\n[[measure]]\nname = \"step\"\nfunction = \"iterate\"\n[[tune]]\nvariable = \"knob\"\nrange = [1, 1000]\nwhole = true\nvalue = \"2 + floor(step.count / 50)\"\nat = \"entry of hot\"\n";
+    let tunlet = "guard = false\n[[measure]]\nname = \"step\"\nfunction = \"iterate\"\n[[tune]]\nvariable = \"knob\"\nrange = [1, 1000]\nwhole = true\nvalue = \"2 + floor(step.count / 40)\"\nif = \"step.count < 200\"\nat = \"entry of hot\"\n";
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         let program = folder.path().join("hot");

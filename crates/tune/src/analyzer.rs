@@ -245,15 +245,20 @@ impl Analyzer {
         let is_settled = one.is_settled();
         self.execute_all(tunlet, actions, event.time);
         let may_try = self.may_compare(tunlet);
-        match self.guards[tunlet].event(event, is_settled, may_try) {
-            Some(GuardStep::Turn(values)) => self.switch(tunlet, values, true, event.time),
-            Some(GuardStep::Verdict(verdict, values)) => {
+        if let Some(step) = self.guards[tunlet].event(event, is_settled, may_try) {
+            self.follow_guard(tunlet, step, event.time);
+        }
+    }
+
+    fn follow_guard(&mut self, tunlet: usize, step: GuardStep, time: f64) {
+        match step {
+            GuardStep::Turn(values) => self.switch(tunlet, values, true, time),
+            GuardStep::Verdict(verdict, values) => {
                 let pays = verdict.outcome == Some(TrialOutcome::Pays);
-                self.log_verdict(tunlet, verdict, event.time);
-                self.switch(tunlet, values, false, event.time);
+                self.log_verdict(tunlet, verdict, time);
+                self.switch(tunlet, values, false, time);
                 self.tunlets[tunlet].on_verdict(pays);
             }
-            None => {}
         }
     }
 
@@ -318,6 +323,9 @@ impl Analyzer {
             let (is_settled, may_try) = (self.tunlets[tunlet].is_settled(), self.may_compare(tunlet));
             self.guards[tunlet].settled(is_settled, may_try, time_s);
             self.find_iterations(tunlet, time_s);
+            if let Some(step) = self.guards[tunlet].end_if_stalled(time_s) {
+                self.follow_guard(tunlet, step, time_s);
+            }
             if !self.guards[tunlet].withholds() {
                 let actions = self.tunlets[tunlet].on_tick(time_s);
                 self.execute_all(tunlet, actions, time_s);

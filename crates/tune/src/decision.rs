@@ -150,7 +150,7 @@ pub enum VerdictResult {
     NoGain,
     /// They cost time beyond noise, and are taken back.
     Harms,
-    /// The program ended before it was decided.
+    /// The program, or its iterations, ended before it was decided.
     Undecided,
 }
 
@@ -208,7 +208,7 @@ impl TuningVerdict {
             VerdictResult::Pays => "pays and is kept",
             VerdictResult::NoGain => "has no gain and is taken back",
             VerdictResult::Harms => "harms and is taken back",
-            VerdictResult::Undecided => "is undecided, the program ended",
+            VerdictResult::Undecided => "is undecided, there are no more iterations",
         };
         TuningVerdict { what: format!("{values} {outcome}: {known}; {basis}"), ..self }
     }

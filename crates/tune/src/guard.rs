@@ -24,6 +24,11 @@ const HARM_HOLD: u64 = 5;
 /// An iteration may have begun before a switch by this share of its time.
 const OVERLAP: f64 = 0.01;
 
+/// A comparison ends if there is no iteration for this many seconds,
+const STALLED_S: f64 = 5.0;
+/// and for this many usual iterations.
+const STALLED_ITERATIONS: f64 = 50.0;
+
 /// A tuning point, in all processes or in one.
 type PointKey = (usize, Option<u32>);
 
@@ -344,6 +349,20 @@ impl TunletGuard {
         GuardStep::Verdict(verdict, Vec::new())
     }
 
+    /// Ends a comparison whose iterations have ended, because their measure point was removed or is not reached any more: the initial values
+    /// return.
+    pub(crate) fn end_if_stalled(&mut self, now: f64) -> Option<GuardStep> {
+        let patience = STALLED_S.max(STALLED_ITERATIONS * self.meter.usual_seconds()?);
+        let since = self.meter.latest_end()?.max(self.since);
+        if !self.is_trying() || self.switch.is_some() || now - since < patience {
+            return None;
+        }
+        let verdict = self.verdict(None);
+        self.stage = GuardStage::Held(self.hold);
+        let values = if self.is_suspended { Vec::new() } else { self.switch_to(Setting::Beginning) };
+        Some(GuardStep::Verdict(verdict, values))
+    }
+
     /// The verdict at the end of the program, if a comparison is in progress.
     pub(crate) fn unfinished(&self) -> Option<GuardVerdict> {
         self.is_trying().then(|| self.verdict(None)).filter(|verdict| !verdict.values.is_empty())
@@ -524,6 +543,17 @@ mod tests {
         assert_eq!(program.verdicts.len(), 1);
         assert_eq!(program.verdicts[0].outcome, Some(TrialOutcome::Pays));
         assert!(program.value >= 2.0);
+    }
+
+    #[test]
+    fn values_return_if_the_iterations_end() {
+        let mut program = Program::new();
+        program.run(20, |_, _| 1.0);
+        program.request(2.0);
+        program.run(3, |_, _| 1.0);
+        assert_eq!(program.guard.end_if_stalled(program.time + 10.0), None);
+        let Some(GuardStep::Verdict(verdict, values)) = program.guard.end_if_stalled(program.time + 100.0) else { panic!("a verdict") };
+        assert_eq!((verdict.outcome, values[0].value, program.guard.is_trying()), (None, 1.0, false));
     }
 
     #[test]

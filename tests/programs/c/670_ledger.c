@@ -20,11 +20,11 @@ static void wait_ms(double ms)
 static double duration(const char *law, int value, int index, int count)
 {
     if (!strcmp(law, "gain"))
-        return value == 8 ? 3.5 : 5;
+        return value == 8 ? 8 : 24;
     if (!strcmp(law, "once"))
-        return first == 8 ? 3.5 : 5;
+        return first == 8 ? 3 : 9;
     if (!strcmp(law, "harm"))
-        return value == 8 ? 10 : 5;
+        return value == 8 ? 24 : 8;
     if (!strcmp(law, "slower"))
         return 4 + 4.0 * index / count;
     if (!strcmp(law, "faster"))

@@ -103,6 +103,11 @@ impl IterationMeter {
         series.iterations.iter().filter(|one| one.begin >= from && one.begin + one.seconds <= to).map(|one| one.seconds).collect()
     }
 
+    /// When the latest iteration ended.
+    pub(super) fn latest_end(&self) -> Option<f64> {
+        Some(self.series.get(&self.measure?.point)?.latest?.0)
+    }
+
     /// The median of the latest iterations.
     pub(super) fn usual_seconds(&self) -> Option<f64> {
         let series = self.series.get(&self.measure?.point)?;
