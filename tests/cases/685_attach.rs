@@ -51,6 +51,22 @@ impl Running {
         panic!("it does not end: {}", self.complaints());
     }
 
+    /// What it printed, up to a line that begins with a word. MPICH over TCP often hangs in MPI_Finalize on a busy machine, with or without
+    /// Sintonia: then it is ended.
+    fn end_or_kill(mut self, word: &str) -> String {
+        let out = || std::fs::read_to_string(&self.out).unwrap_or_default();
+        wait_until("the program prints", || out().lines().any(|line| line.starts_with(word)));
+        let since = Instant::now();
+        while since.elapsed() < Duration::from_secs(5) && self.child.try_wait().expect("asked").is_none() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let output = std::fs::read_to_string(&self.out).unwrap_or_default();
+        if self.child.try_wait().expect("asked").is_none() {
+            self.signal("TERM");
+        }
+        output
+    }
+
     /// Ends it with a signal.
     fn signal(mut self, name: &str) {
         let status = Command::new("kill").args([format!("-{name}"), self.child.id().to_string()]).status();
@@ -172,7 +188,8 @@ fn c686_an_attached_program_gets_the_findings_of_a_started_one() {
             texts.push(running.end());
             attach.into_iter().for_each(|attach| drop(attach.end()));
             if attaches {
-                assert!(said().contains("MPI_Allreduce: "), "the summary: {}", said());
+                let is_listed = |line: &str| line.contains(" calls, ") && line.ends_with(" in all processes");
+                assert!(said().lines().any(is_listed), "the summary: {}", said());
             }
         }
         assert_eq!(lines(&texts[0], "result "), lines(&texts[1], "result "));
@@ -188,16 +205,16 @@ fn c687_threads_and_signals_compute_the_same_whoever_attaches_and_is_killed() {
         assert!(bare.contains("interrupted often"), "{bare}");
         let running = Running::start(folder.path(), "program", &mpi.launch(2, &program), &mpi.env);
         std::thread::sleep(Duration::from_millis(700));
-        let mut attached = 0;
-        for (index, signal) in ["INT", "KILL", "KILL", "INT", "KILL"].iter().enumerate() {
+        // While it measures, and at any stage of attaching.
+        for (index, (signal, waits)) in [("INT", true), ("KILL", false), ("KILL", true), ("INT", false)].into_iter().enumerate() {
             let attach = Running::attach(folder.path(), &format!("attach{index}"), &running, &["-o", "log.jsonl"]);
-            std::thread::sleep(Duration::from_millis(400 + 130 * index as u64));
-            attached += usize::from(attach.complaints().contains("attached to 2 of 2"));
+            if waits {
+                wait_until("it is attached", || attach.complaints().contains("attached to 2 of 2"));
+            }
+            std::thread::sleep(Duration::from_millis(200));
             attach.signal(signal);
         }
-        let output = running.end();
-        assert_eq!(output, bare, "{}", mpi.name);
-        assert!(attached > 0, "{}: nobody attached", mpi.name);
+        assert_eq!(running.end(), bare, "{}", mpi.name);
     });
 }
 
@@ -221,7 +238,7 @@ fn attach_on_hosts(mpi: &Mpi, hosts: &Hosts, agent: Option<&str>) -> (String, Va
     let attach = Running::attach(folder.path(), "attach", &running, &["--json", "-o", "log.jsonl"]);
     std::thread::sleep(Duration::from_secs(6));
     File::create(folder.path().join("go")).expect("made");
-    let output = running.end();
+    let output = running.end_or_kill("iteration ");
     let complaints = attach.complaints.clone();
     attach.end();
     let complaints = std::fs::read_to_string(complaints).expect("complaints");

@@ -19,7 +19,7 @@ pub struct FunctionTotals {
     /// Number of calls that returned.
     pub calls: u64,
     /// Bytes sent and received, as far as known.
-    pub bytes: f64,
+    pub bytes: u64,
     /// Time in it.
     pub seconds: f64,
 }
@@ -34,7 +34,7 @@ impl MpiTotals {
     pub fn new() -> MpiTotals {
         let all = (0..FUNCTIONS.len() as u16).filter_map(FunctionId::from_index);
         let measured = all.filter(|function| !matches!(function.role(), FunctionRole::Local | FunctionRole::Switch));
-        let empty = |function: FunctionId| FunctionTotals { function: function.name(), calls: 0, bytes: 0.0, seconds: 0.0 };
+        let empty = |function: FunctionId| FunctionTotals { function: function.name(), calls: 0, bytes: 0, seconds: 0.0 };
         MpiTotals(Arc::new(Mutex::new(measured.map(empty).collect())))
     }
 
@@ -69,7 +69,8 @@ impl Tunlet for MpiTotals {
         if let (Some(totals), [seconds, bytes]) = (self.lock().get_mut(summary.point), &summary.values[..]) {
             totals.calls += summary.count;
             totals.seconds += seconds.sum();
-            totals.bytes += bytes.sum();
+            // A sum is kept as a mean, which is not exact.
+            totals.bytes += bytes.sum().round() as u64;
         }
         Vec::new()
     }

@@ -79,6 +79,7 @@ int main(int argc, char **argv)
         }
         printf("iteration %.9f\n", times[n / 2]);
     }
+    fflush(stdout);
     MPI_Request_free(&persistent);
     MPI_Type_free(&triple);
     MPI_Comm_free(&copy);

@@ -164,6 +164,6 @@ fn print_result(
 
 fn print_function(totals: &FunctionTotals) {
     let FunctionTotals { function, calls, bytes, seconds } = totals;
-    let (calls, bytes, seconds) = (format_count(*calls), format_bytes(*bytes as u64), format_seconds(*seconds));
+    let (calls, bytes, seconds) = (format_count(*calls), format_bytes(*bytes), format_seconds(*seconds));
     eprintln!("sintonia: {function}: {calls} calls, {bytes}, {seconds} in all processes");
 }

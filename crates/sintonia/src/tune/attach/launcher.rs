@@ -34,6 +34,7 @@ impl LauncherHosts {
         let listed = available_hosts(&absolute_paths(process, &command), &variable).ok().flatten().unwrap_or_default();
         let mut hosts: Vec<String> = listed.into_iter().map(|host| host.name).collect();
         hosts.extend(children.iter().filter_map(|child| remote_shell_host(child)));
+        hosts.extend(split_host_list(&command, children.iter().filter(|child| job_mark(child).is_some()).count()));
         let mut others: Vec<String> = Vec::new();
         for host in hosts {
             if !is_this_host(&host) && !others.iter().any(|known| is_same_host(known, &host)) {
@@ -92,6 +93,14 @@ fn remote_shell_host(command: &[String]) -> Option<String> {
     None
 }
 
+/// The hosts of a list that Hydra has split in its own memory, and so in its command line: `-hosts a 2 b 1`. It has one daemon for each.
+fn split_host_list(command: &[String], daemons: usize) -> Vec<String> {
+    let Some(option) = command.iter().position(|word| matches!(word.as_str(), "-hosts" | "-host")) else { return Vec::new() };
+    let values = command[option + 1..].iter().take_while(|word| !word.starts_with('-'));
+    let names = values.filter(|word| !word.contains([',', ':']) && word.parse::<u32>().is_err());
+    names.take(daemons).cloned().collect()
+}
+
 /// What identifies the job in the command line of a daemon, or of the shell that started it.
 fn job_mark(command: &[String]) -> Option<String> {
     let text = command.join(" ");
@@ -137,5 +146,8 @@ mod tests {
         assert_eq!((remote_shell_host(&proxy), job_mark(&proxy)), (None, Some("10.78.0.254:40107".into())));
         assert!(has_mark(&proxy, &["10.78.0.254:40107".into()]) && !has_mark(&orted, &["10.78.0.254:40107".into()]));
         assert_eq!(job_mark(&words("./solver --control 3")), None);
+        assert_eq!(split_host_list(&words("mpiexec -hosts a 2 b 1 -n 3 ./x"), 2), ["a", "b"]);
+        assert_eq!(split_host_list(&words("mpiexec -n 2 -hosts a b ./x"), 2), ["a", "b"]);
+        assert!(split_host_list(&words("mpiexec -hosts a:2,b:1 ./x"), 0).is_empty());
     }
 }
