@@ -6,6 +6,7 @@ function, is listed with the reason. The kernel's uprobes need root. Dyninst has
 
 import argparse
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -16,6 +17,9 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGET = ROOT / "target/release/examples/cost"
+PATIENCE = 120
+# Rounds of the target, of 20,000 calls; a system call on each takes longer.
+ROUNDS, FEW_ROUNDS = 100, 10
 SINTONIA = ["entry and exit", "entry and exit, stack arguments", "exit only, with duration", "entry only", "sums only", "sums only, stack arguments", "number of calls"]
 
 # Entry and exit, each with a time and the arguments or the result in a buffer, in native code: the cheapest that Frida offers.
@@ -23,22 +27,23 @@ FRIDA = r"""
 import sys, frida
 session = frida.attach(int(sys.argv[1]))
 script = session.create_script('''
-const ring = Memory.alloc(1 << 20);
-const code = new CModule(`
+globalThis.ring = Memory.alloc(1 << 20);
+globalThis.position = Memory.alloc(8);
+globalThis.code = new CModule(`
 #include <gum/guminterceptor.h>
 extern guint64 ring[];
-static guint position;
+extern guint64 position;
 static guint64 ticks (void) { guint low, high; __asm__ volatile ("rdtsc" : "=a" (low), "=d" (high)); return (guint64) high << 32 | low; }
 static void note (GumInvocationContext * context, guint64 a, guint64 b)
 {
-  guint at = position++ % 32768 * 4;
+  guint64 at = position++ % 32768 * 4;
   ring[at] = ticks (); ring[at + 1] = a; ring[at + 2] = b;
 }
 void on_enter (GumInvocationContext * context)
 { note (context, (guint64) gum_invocation_context_get_nth_argument (context, 0), (guint64) gum_invocation_context_get_nth_argument (context, 1)); }
 void on_leave (GumInvocationContext * context)
 { note (context, (guint64) gum_invocation_context_get_return_value (context), 0); }
-`, { ring });
+`, { ring, position });
 Interceptor.attach(Process.mainModule.getSymbolByName('work'), { onEnter: code.on_enter, onLeave: code.on_leave });
 ''')
 script.load()
@@ -58,14 +63,17 @@ def run(command, **options):
     return done.stdout
 
 
-def plain(prefix=(), between=None):
+def plain(prefix=(), between=None, env=None, rounds=ROUNDS):
     """Nanoseconds of a call of the function; `between` hooks it when the process is there."""
-    process = subprocess.Popen([*prefix, str(TARGET), "plain"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+    process = subprocess.Popen([*prefix, str(TARGET), "plain", str(rounds)], text=True, env=env, **pipes)
     try:
         after = between(process.pid) if between else None
-        out, error = process.communicate("\n", timeout=120)
+        out, error = process.communicate("\n", timeout=PATIENCE)
         if after:
             after()
+    except subprocess.TimeoutExpired as late:
+        raise Missing(f"no end after {PATIENCE} s") from late
     finally:
         process.kill()
     number = re.search(r"^(\d+\.\d+)$", out, re.MULTILINE)
@@ -78,14 +86,15 @@ def sintonia():
     lines = [line for line in run([str(TARGET)], timeout=300).splitlines() if " ns added to " in line]
     figures = [float(re.search(r"(-?\d+\.\d) ns added", line)[1]) for line in lines]
     # In the order of the example; values that are read, and replaced functions, are not compared.
-    return dict(zip(SINTONIA, [figures[index] for index in (0, 1, 4, 5, 6, 7, 8)]))
+    return dict(zip(SINTONIA, [figures[index] for index in (0, 1, 4, 5, 6, 7, 8)], strict=True))
 
 
 class Frida:
     name = "Frida, native callbacks"
 
     def __init__(self, folder):
-        run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder / "frida"), "frida", "typing_extensions"])
+        if not (folder / "frida").exists():
+            run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder / "frida"), "frida", "typing_extensions"])
         self.folder = folder
         (folder / "hook.py").write_text(FRIDA)
 
@@ -105,18 +114,19 @@ class Uftrace:
 
     def __init__(self, folder):
         own = shutil.which("uftrace")
-        if not own:
-            run(["apt-get", "download", "uftrace"], cwd=folder)
-            run(["dpkg", "-x", str(next(folder.glob("uftrace*.deb"))), str(folder / "uftrace")])
-            own = str(folder / "uftrace/usr/bin/uftrace")
-        self.command, self.data = own, folder / "uftrace.data"
-        libraries = list(folder.glob("uftrace/usr/lib/*/libmcount.so"))
-        self.libraries = ["-L", str(libraries[0].parent)] if libraries else []
+        if not own and not (folder / "uftrace").exists():
+            run(["apt-get", "download", "uftrace", "libcapstone4"], cwd=folder)
+            for package in folder.glob("*.deb"):
+                run(["dpkg", "-x", str(package), str(folder / "uftrace")])
+        self.command, self.data = own or str(folder / "uftrace/usr/bin/uftrace"), folder / "uftrace.data"
+        libraries = list(folder.glob("uftrace/usr/lib/*/uftrace/libmcount.so"))
+        self.libraries = ["--libmcount-path", str(libraries[0].parent)] if libraries else []
+        self.environment = {**os.environ, "LD_LIBRARY_PATH": str(libraries[0].parents[1])} if libraries else None
 
     def measure(self):
-        shutil.rmtree(self.data, ignore_errors=True)
-        cost = plain([self.command, "record", *self.libraries, "--no-libcall", "-P", "^work$", "-d", str(self.data)])
-        if "work" not in run([self.command, "report", "-d", str(self.data)]):
+        shutil.rmtree(self.data, ignore_errors=True)    # some hundred megabytes
+        cost = plain([self.command, "record", *self.libraries, "--no-libcall", "-P", "^work$", "-d", str(self.data)], env=self.environment)
+        if sum(file.stat().st_size for file in self.data.glob("[0-9]*.dat")) < 100_000:
             raise Missing("it does not hook the function, and does not say so")
         return cost
 
@@ -126,7 +136,7 @@ class Uprobes:
 
     def __init__(self, folder):
         self.tracefs = folder / "tracing"
-        self.tracefs.mkdir()
+        self.tracefs.mkdir(exist_ok=True)
         run(["mount", "-t", "tracefs", "nodev", str(self.tracefs)])
         symbols = run(["nm", str(TARGET)])
         self.offset = int(re.search(r"^([0-9a-f]+) T work$", symbols, re.MULTILINE)[1], 16) - self.segment()
@@ -144,21 +154,26 @@ class Uprobes:
         raise Missing("no code")
 
     def measure(self):
-        events = self.tracefs / "uprobe_events"
         try:
-            events.write_text(f"p:sintonia_bench/enter {TARGET}:{self.offset:#x}\nr:sintonia_bench/leave {TARGET}:{self.offset:#x}\n")
+            for kind, event in (("p", "enter"), ("r", "leave")):
+                self.append(f"{kind}:sintonia_bench/{event} {TARGET}:{self.offset:#x}\n")
             (self.tracefs / "events/sintonia_bench/enable").write_text("1")
-            return plain()
+            return plain(rounds=FEW_ROUNDS)
         except OSError as problem:
             raise Missing(str(problem)) from problem
         finally:
             switch = self.tracefs / "events/sintonia_bench/enable"
             if switch.exists():
                 switch.write_text("0")
-                with events.open("a") as all_events:
-                    all_events.write("-:sintonia_bench/enter\n")
-                with events.open("a") as all_events:
-                    all_events.write("-:sintonia_bench/leave\n")
+                for event in ("enter", "leave"):
+                    self.append(f"-:sintonia_bench/{event}\n")
+
+    def append(self, line):
+        file = os.open(self.tracefs / "uprobe_events", os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(file, line.encode())
+        finally:
+            os.close(file)
 
     def close(self):
         subprocess.run(["umount", str(self.tracefs)], check=False)
@@ -167,12 +182,13 @@ class Uprobes:
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--peers", type=pathlib.Path, help="keep the installed peers in this folder")
     options = parser.parse_args()
     if not TARGET.exists():
         sys.exit("first: cargo build --release -p sintonia-hook --example cost")
     added, missing, peers = {name: [] for name in SINTONIA}, {}, []
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.peers or pathlib.Path(temporary)
         for kind in (Frida, Uftrace, Uprobes):
             try:
                 peers.append(kind(folder))
@@ -187,7 +203,7 @@ def main():
                     try:
                         bare = plain()
                         added.setdefault(peer.name, []).append(peer.measure() - bare)
-                    except (Missing, OSError, subprocess.TimeoutExpired) as why:
+                    except (Missing, OSError) as why:
                         missing[peer.name] = str(why)
                         peers.remove(peer)
         finally:

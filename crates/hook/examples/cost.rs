@@ -1,6 +1,6 @@
 //! Cost of a hook per call, in nanoseconds of CPU time: `cargo run --release -p sintonia-hook --example cost`. Minimum over many short
-//! rounds, alternating with and without the hook. With the argument `plain`, only the function is called, after a line on standard input:
-//! for other tools that hook it (bench/tune/hook_cost.py).
+//! rounds, alternating with and without the hook. With the arguments `plain ROUNDS`, only the function is called, after a line on standard
+//! input: for other tools that hook it (bench/tune/hook_cost.py).
 
 use std::hint::black_box;
 
@@ -23,7 +23,7 @@ extern "C" fn other(a: i64, b: i64, factor: f64) -> i64 {
 }
 
 const CALLS: i64 = 20_000;
-const ROUNDS: usize = 400;
+const ROUNDS: usize = 150;
 
 fn thread_nanoseconds() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -60,7 +60,8 @@ fn two_time_stamps() -> f64 {
 fn main() {
     if std::env::args().nth(1).as_deref() == Some("plain") {
         std::io::stdin().read_line(&mut String::new()).expect("a line");
-        return println!("{:.2}", least(ROUNDS));
+        let rounds = std::env::args().nth(2).and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
+        return println!("{:.2}", least(rounds));
     }
     let _rings = RingMemory::create(32).expect("memory");
     let function = HookTarget { address: work as *const () as u64, size: 32, padding: 0 };
