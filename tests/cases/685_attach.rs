@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use sintonia_tests::{Hosts, Mpi, for_every_mpi, fresh_dir, sintonia};
+use sintonia_tests::{Hosts, Mpi, for_every_mpi, fresh_dir, sintonia, wait_until};
 
 const LEDGER: &str = include_str!("685_attach/ledger.c");
 const THREADS: &str = include_str!("685_attach/threads.c");

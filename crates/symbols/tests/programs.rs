@@ -117,7 +117,7 @@ fn t004_what_is_not_there_says_why() {
     let function = |name: &str| program.functions(name).map(|_| ()).expect_err("not there").to_string();
     let variable = |name: &str| program.variable(name).map(|_| ()).expect_err("not there").to_string();
     assert!(function("wrok").contains("did you mean `work`?"), "{}", function("wrok"));
-    assert!(function("twice").contains("inlined into its callers (2 places)"), "{}", function("twice"));
+    assert!(function("twice").contains("inlined into its callers (1 place: a.c:"), "{}", function("twice"));
     assert!(function("setjmp").contains("returns twice"));
     assert!(variable("fcator").contains("did you mean `factor`?"));
     assert!(variable("never").contains("optimised away") && variable("a.c:never").contains("optimised away"));
