@@ -33,7 +33,7 @@ pub use action::{ActionHandler, ScheduledActions, cancel, execute, schedule, set
 pub use counting_start::ticks;
 pub use patch::{PatchError, has_throttling, hook, observes, restore, set_records, set_throttling, unhook, unhook_all};
 pub use prologue::{HookRefusal, check_code};
-pub use ring::{RingMemory, claimed_rings, detach_ring, record_event};
+pub use ring::{RingMemory, claimed_rings, detach_ring, has_room, record_event};
 pub use signals::guard::signal_wrapper;
 pub use sums::{enter_mpi, leave_mpi};
 pub use throttle::{ThrottledHook, call_counts, throttle_hooks};

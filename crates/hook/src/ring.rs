@@ -331,6 +331,17 @@ pub fn record_event(hook: u32, point: HookPoint, ticks: u64, stack: u64, words: 
     }
 }
 
+/// Whether at least half of this thread's ring is free, so that events nobody depends on do not displace others.
+pub fn has_room() -> bool {
+    // SAFETY: the cursor of this thread.
+    let ring = unsafe { (*ring_cursor()).ring };
+    if ring <= NO_RING {
+        return ring == 0;
+    }
+    let unread = |begun: u64| begun - counter(ring, RingCounters::CONSUMED_CHUNKS).load(Ordering::Relaxed).min(begun);
+    2 * unread(counter(ring, RingCounters::STARTED_CHUNKS).load(Ordering::Relaxed)) <= CHUNKS.load(Ordering::Relaxed) as u64
+}
+
 /// In a forked child: the only thread stops writing into its parent's ring.
 pub fn detach_ring() {
     // SAFETY: the cursor of this thread.

@@ -199,6 +199,9 @@ pub enum ProbeCommand {
         /// What is recorded.
         recorded: Recorded,
     },
+    /// Records the exits of all MPI functions that are watched, or no longer, while half of the ring is free: calls that were left out do not
+    /// count as dropped.
+    FollowCalls(bool),
     /// Runs an action at once.
     Execute(ProbeAction),
     /// Schedules actions at a hook.

@@ -73,6 +73,10 @@ impl CommandExecutor {
                 }
                 CommandOutcome::Done(0)
             }
+            ProbeCommand::FollowCalls(followed) => {
+                watch::set_followed(followed);
+                CommandOutcome::Done(0)
+            }
             ProbeCommand::Execute(action) => {
                 // SAFETY: the holder of the run's secret took the address and type from the files of this process.
                 let result = unsafe { sintonia_hook::execute(&action) };

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use sintonia_hook::{enter_mpi, leave_mpi, record_event};
+use sintonia_hook::{enter_mpi, has_room, leave_mpi, record_event};
 use sintonia_link::probe_protocol::Recorded;
 use sintonia_link::ring::{HookPoint, MPI_FUNCTION, UNKNOWN};
 use sintonia_mpi::{FUNCTIONS, FunctionId, FunctionRole};
@@ -17,6 +17,9 @@ static WATCHED: [AtomicBool; FUNCTIONS.len()] = [const { AtomicBool::new(false) 
 /// The points of each watched function whose events are recorded.
 static RECORDED: [AtomicU8; FUNCTIONS.len()] = [const { AtomicU8::new(BOTH_POINTS) }; FUNCTIONS.len()];
 const BOTH_POINTS: u8 = HookPoint::Entry as u8 | HookPoint::Exit as u8;
+
+/// Whether exits of watched functions are recorded besides, while there is room.
+static FOLLOWED: AtomicBool = AtomicBool::new(false);
 
 /// Starts or stops measuring a function; fails if its calls are not intercepted.
 pub(crate) fn set_watched(operation: u16, watched: bool) -> Result<(), String> {
@@ -39,8 +42,14 @@ pub(crate) fn set_records(operation: u16, Recorded { entry, exit, .. }: Recorded
     }
 }
 
+/// Starts or stops recording the exits of all watched functions, as far as there is room for them.
+pub(crate) fn set_followed(followed: bool) {
+    FOLLOWED.store(followed, Ordering::Relaxed);
+}
+
 /// Stops measuring all functions.
 pub(crate) fn clear() {
+    set_followed(false);
     WATCHED.iter().for_each(|watched| watched.store(false, Ordering::Relaxed));
     RECORDED.iter().for_each(|recorded| recorded.store(BOTH_POINTS, Ordering::Relaxed));
 }
@@ -85,7 +94,8 @@ fn ring_ticks(now: u64) -> u64 {
 
 /// Records entry or exit of a call, if it is to be recorded.
 fn record_point(function: &BoundFunction, frame: &CallFrame, recorder: &CallRecorder, point: HookPoint, ticks: u64) {
-    if RECORDED[usize::from(function.id.0)].load(Ordering::Relaxed) & point as u8 == 0 {
+    let is_followed = || point == HookPoint::Exit && FOLLOWED.load(Ordering::Relaxed) && has_room();
+    if RECORDED[usize::from(function.id.0)].load(Ordering::Relaxed) & point as u8 == 0 && !is_followed() {
         return;
     }
     let StagedCall { bytes, peer, tag, object } = recorder.staged_call();

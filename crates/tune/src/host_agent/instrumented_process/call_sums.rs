@@ -8,7 +8,6 @@ use sintonia_mpi::FunctionId;
 use super::{InstrumentedProcess, PendingCommand};
 use crate::bind::{HookListener, SummedQuantity};
 use crate::collector::ProcessConnection;
-use crate::mpi_time::takes_time;
 use crate::protocol::AgentReport;
 use crate::statistics::RunningStats;
 
@@ -41,17 +40,15 @@ impl InstrumentedProcess {
     /// Has the events of an MPI function recorded that its listeners need.
     pub(super) fn select_mpi_records(&mut self, operation: FunctionId, reports: &mut Vec<AgentReport>) {
         self.summed_mpi.insert(operation.0);
-        let mut needed = needed(self.watched.get(&operation.0).map_or(&[], Vec::as_slice));
-        needed.exit |= self.iteration.has_exits && takes_time(operation.role());
+        let needed = needed(self.watched.get(&operation.0).map_or(&[], Vec::as_slice));
         self.send_records(MPI_FUNCTION | u32::from(operation.0), needed, reports);
     }
 
     /// Starts or stops recording the calls that show the iteration.
     pub(in crate::host_agent) fn follow_iteration(&mut self, reports: &mut Vec<AgentReport>) {
-        if self.iteration.has_exits != self.iteration.needs_exits() {
-            self.iteration.has_exits = self.iteration.needs_exits();
-            let watched: Vec<FunctionId> = self.watched.keys().filter_map(|operation| FunctionId::from_index(*operation)).collect();
-            watched.into_iter().for_each(|operation| self.select_mpi_records(operation, reports));
+        let needs_exits = self.iteration.needs_exits();
+        if std::mem::replace(&mut self.iteration.has_exits, needs_exits) != needs_exits {
+            self.send(ProbeCommand::FollowCalls(needs_exits), PendingCommand::Other, reports);
         }
     }
 
