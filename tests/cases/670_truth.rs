@@ -29,8 +29,8 @@ fn run(mpi: &Mpi, folder: &Path, options: &[&str], law: &str, count: usize) -> O
         mpi.compile(&[tests_dir().join("programs/c/670_ledger.c")], &program);
     }
     std::fs::write(folder.join("rule.tunlet"), RULE).expect("written");
-    let binary = sintonia();
-    let own = [&[binary.as_str(), "tune"], options, &["--json", "--force", "-o", "run.sin", "--"]].concat();
+    let command = sintonia();
+    let own = [&[command.as_str(), "tune"], options, &["--json", "--force", "-o", "run.sin", "--"]].concat();
     let launched = mpi.launch(2, &[program.display().to_string(), law.into(), count.to_string()]);
     let outcome = Process::new(own.into_iter().map(String::from).chain(launched)).env(&mpi.env).limit(200).run_in(folder);
     outcome.expect_status(0);
@@ -147,7 +147,7 @@ fn c674_a_hot_function_is_hooked_for_a_change_and_not_after_it() {
         let program = folder.path().join("hot");
         mpi.compile(&[tests_dir().join("programs/c/674_hot.c")], &program);
         std::fs::write(folder.path().join("hot.tunlet"), tunlet).expect("written");
-        let own = [sintonia().as_str(), "tune", "--tunlet", "hot.tunlet", "--json", "-o", "run.sin", "--"].map(String::from);
+        let own = [&sintonia(), "tune", "--tunlet", "hot.tunlet", "--json", "-o", "run.sin", "--"].map(String::from);
         let launched = mpi.launch(1, &[program.display().to_string()]);
         let outcome = Process::new(own.into_iter().chain(launched)).env(&mpi.env).limit(100).run_in(folder.path());
         outcome.expect_status(0);

@@ -20,7 +20,7 @@ use sintonia_link::probe_protocol::{ActionRepeat, HookSide};
 
 use crate::schedule::{ChunkingParameters, SchedulingRule, TaskStatistics};
 use crate::tuning_points::{Actor, EventJoin, MeasurePoint, TuningMoment, TuningPoint, TuningTarget, TunletRequirements};
-use crate::tunlet::{PointEvent, TuningAction, Tunlet, TunletMetric};
+use crate::tunlet::{ChangeGuard, PointEvent, TuningAction, Tunlet, TunletMetric};
 use crate::tunlets::farm::FarmObserver;
 use best_rule::{SimulationFit, choose_rule};
 use guard::{HarmGuard, ParameterOrigin};
@@ -539,6 +539,10 @@ impl Tunlet for FactoringTunlet {
             "{} needs `{name}`, which the program does not have: give its name as `names.{setting}`; or name only the variable with the size of a piece, as `chunk`, which is enough for every rule",
             rule.name()
         ))]
+    }
+
+    fn guard(&self) -> ChangeGuard {
+        ChangeGuard::Own
     }
 
     fn metrics(&self) -> Vec<TunletMetric> {

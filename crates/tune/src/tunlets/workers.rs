@@ -13,7 +13,7 @@ use sintonia_link::probe_protocol::{ActionRepeat, HookSide};
 
 use crate::statistics::median;
 use crate::tuning_points::{Actor, EventJoin, MeasurePoint, TuningMoment, TuningPoint, TuningTarget, TunletRequirements};
-use crate::tunlet::{PointEvent, TuningAction, Tunlet, TunletMetric};
+use crate::tunlet::{ChangeGuard, PointEvent, TuningAction, Tunlet, TunletMetric};
 use crate::tunlets::farm::{FarmEvent, FarmObserver};
 use load_meter::{IterationTotals, LoadMeter};
 use performance_index::MasterWorkerLoad;
@@ -304,6 +304,10 @@ impl Tunlet for WorkersTunlet {
             _ => {}
         }
         Vec::new()
+    }
+
+    fn guard(&self) -> ChangeGuard {
+        ChangeGuard::Own
     }
 
     fn metrics(&self) -> Vec<TunletMetric> {
