@@ -183,7 +183,7 @@ impl DebugInfo {
         let unit = self.units.get(unit)?;
         let header = unit.line_program.as_ref()?.header();
         let name = self.dwarf.attr_string(unit, header.file(number)?.path_name()).ok()?;
-        let name = String::from_utf8_lossy(&name.to_vec()).into_owned();
+        let name = String::from_utf8_lossy(&name).into_owned();
         name.rsplit('/').next().map(str::to_owned)
     }
 

@@ -86,10 +86,12 @@ impl LoadedModule {
     fn functions_named(&self, text: &str, wanted: &FunctionName) -> Result<Vec<&LinkerSymbol>, SymbolError> {
         let symbols = self.symbols();
         let has_symbol = |symbol: &&LinkerSymbol| symbol.name == text || symbol_names::split_clone_suffix(&symbol.name).0 == text;
-        // Names of libraries are compared only if nothing has this symbol: there may be many.
         let by_symbol: Vec<&LinkerSymbol> = symbols.functions().filter(has_symbol).collect();
         if let [only] = by_symbol[..] {
             return Ok(vec![only]);
+        }
+        if by_symbol.is_empty() && !symbols.may_have(wanted.last()) {
+            return Ok(Vec::new());
         }
         let mut found: Vec<&NamedFunction> = if by_symbol.is_empty() {
             self.best_matches(wanted)
@@ -145,11 +147,9 @@ impl LoadedModule {
                 shared.insert(named.display.clone());
             }
         }
-        for index in 0..named.len() {
-            if shared.contains(&named[index].display)
-                && let Some((file, _)) = self.declared_at(&named[index])
-            {
-                named[index].display = format!("{file}:{}", named[index].display);
+        for function in named.iter_mut().filter(|function| shared.contains(&function.display)) {
+            if let Some((file, _)) = self.declared_at(function) {
+                function.display = format!("{file}:{}", function.display);
             }
         }
         named

@@ -217,6 +217,14 @@ impl SymbolTable {
         self.list[index..].iter().take_while(move |symbol| symbol.address == address).filter(|symbol| symbol.is_function)
     }
 
+    /// Whether a function may have this name in the source: symbols contain the names that they were made of. Demangling those of every
+    /// library for each name would take seconds.
+    pub fn may_have(&self, name: &str) -> bool {
+        let is_identifier = !name.starts_with("operator") && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+        let name = name.to_ascii_lowercase();
+        !is_identifier || self.functions().any(|symbol| symbol.name.to_ascii_lowercase().contains(&name))
+    }
+
     /// The functions.
     pub fn functions(&self) -> impl Iterator<Item = &LinkerSymbol> {
         self.list.iter().filter(|symbol| symbol.is_function)
