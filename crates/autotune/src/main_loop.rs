@@ -25,25 +25,40 @@ pub struct MainLoop {
 impl MainLoop {
     /// Finds the main loop in a recording; `None` in a profile, and if no loop has most of the time.
     pub fn find(recording: &Recording) -> Result<Option<MainLoop>, Error> {
-        if recording.header.profile {
-            return Ok(None);
-        }
-        Ok(MainLoop::in_graph(&ProgramGraph::from_recording(recording, || {})?))
+        let loops = MainLoop::outermost_loops(recording)?.into_iter();
+        let longest = loops.max_by(|one, other| one.share.total_cmp(&other.share));
+        Ok(longest.filter(|found| found.share >= MIN_SHARE && found.iterations >= MIN_ITERATIONS))
     }
 
-    fn in_graph(graph: &ProgramGraph) -> Option<MainLoop> {
+    /// Finds the loop with this name in another run of the program, whatever its share: it may be what became faster.
+    pub fn find_named(recording: &Recording, name: &str) -> Result<Option<MainLoop>, Error> {
+        let named = MainLoop::outermost_loops(recording)?.into_iter().filter(|found| found.name == name);
+        Ok(named.max_by(|one, other| one.seconds.total_cmp(&other.seconds)))
+    }
+
+    fn outermost_loops(recording: &Recording) -> Result<Vec<MainLoop>, Error> {
+        if recording.header.profile {
+            return Ok(Vec::new());
+        }
+        let graph = ProgramGraph::from_recording(recording, || {})?;
+        let phases = &graph.phases;
+        let repeated = phases.children(None).filter(|phase| phases.list[*phase].repeats);
+        Ok(repeated.map(|phase| MainLoop::from_phase(&graph, phase)).collect())
+    }
+
+    fn from_phase(graph: &ProgramGraph, phase: usize) -> MainLoop {
         let phases = &graph.phases;
         let run = phases.children(None).map(|phase| phases.elapsed_ns(phase)).fold(0, u64::saturating_add).max(1);
-        let loops = phases.children(None).filter(|phase| phases.list[*phase].repeats);
-        let phase = loops.max_by_key(|phase| phases.elapsed_ns(*phase))?;
-        let share = phases.elapsed_ns(phase) as f64 / run as f64;
         let nodes = &phases.list[phase].nodes;
         let is_outermost = |number: &usize| graph.loops[*number].parent.is_none() && nodes.contains(&graph.loops[*number].header);
         let outermost: Vec<usize> = (0..graph.loops.len()).filter(is_outermost).collect();
         let trips = graph.roles.iter().flat_map(|role| &role.trip_counts).filter(|(number, _)| outermost.contains(number));
-        let iterations = trips.map(|(_, counts)| counts.max).max().unwrap_or(0);
         let longest = phases.ranks.iter().map(|(_, times): &(u32, Vec<PhaseTime>)| times[phase].elapsed_ns).max().unwrap_or(0);
-        let found = MainLoop { name: phases.list[phase].name.clone(), iterations, seconds: longest as f64 / 1e9, share };
-        (share >= MIN_SHARE && iterations >= MIN_ITERATIONS).then_some(found)
+        MainLoop {
+            name: phases.list[phase].name.clone(),
+            iterations: trips.map(|(_, counts)| counts.max).max().unwrap_or(0),
+            seconds: longest as f64 / 1e9,
+            share: phases.elapsed_ns(phase) as f64 / run as f64,
+        }
     }
 }

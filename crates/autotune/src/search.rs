@@ -307,7 +307,11 @@ impl<'a, R: TrialRunner> Search<'a, R> {
         order.truncate((self.affordable() * 2 / 3).max(1));
         let mut active = order;
         for round in 1..=MAX_ROUNDS {
-            if active.is_empty() || (round > 1 && self.affordable() < active.len() + COMBINATION_TRIALS) {
+            let reserve = if self.one_of_each_group(&active).len() > 1 { COMBINATION_TRIALS } else { 0 };
+            if active.is_empty()
+                || (round > 2 && self.affordable() < active.len() + reserve)
+                || (round == 2 && self.affordable() < active.len())
+            {
                 break;
             }
             self.runner.tell(SearchEvent::Round { round, candidates: active.len() });
@@ -323,9 +327,13 @@ impl<'a, R: TrialRunner> Search<'a, R> {
             let mean = contender.mean();
             mean > self.limits.floor && mean > self.standard_error(contender.logs.len())
         };
-        active.retain(|index| seems_to_pay(&self.contenders[*index]));
-        self.paying = active.clone();
-        Ok(self.one_of_each_group(&active))
+        let mut paying: Vec<usize> = active.iter().copied().filter(|index| seems_to_pay(&self.contenders[*index])).collect();
+        // On a noisy machine the best may not stand out; new pairs tell.
+        if paying.is_empty() {
+            paying.extend(active.first().filter(|best| self.contenders[**best].mean() > self.limits.floor));
+        }
+        self.paying = paying.clone();
+        Ok(self.one_of_each_group(&paying))
     }
 
     /// The first of each group that goes together with those before.

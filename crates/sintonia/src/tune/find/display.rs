@@ -107,8 +107,7 @@ fn result_json(outcome: &FindOutcome) -> serde_json::Value {
 
 fn result_lines(outcome: &FindOutcome) -> Vec<String> {
     let FindOutcome { result, settings, file, measure, .. } = outcome;
-    let mut lines = vec![String::new()];
-    lines.extend(result.candidates.iter().filter_map(candidate_line));
+    let mut lines: Vec<String> = result.candidates.iter().filter_map(candidate_line).collect();
     let runs = format_plural(result.runs as u64, "run");
     let noise = result.noise.map_or(String::new(), |noise| format!(", noise {:.1} % from run to run", 100.0 * noise));
     lines.push(format!("{runs} in {}{noise}", format_budget(result.elapsed_s)));

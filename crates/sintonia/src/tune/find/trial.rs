@@ -248,7 +248,7 @@ impl<'a> TrialProgram<'a> {
         Ok(match &self.measure {
             TrialMeasure::Printed(number) => number.seconds(output),
             TrialMeasure::Run => Ok(RunFacts::from_recording(&recording)?.work_s),
-            TrialMeasure::MainLoop(name) => match MainLoop::find(&recording)?.filter(|found| found.name == *name) {
+            TrialMeasure::MainLoop(name) => match MainLoop::find_named(&recording, name)? {
                 Some(found) => Ok(found.seconds),
                 None => Err(format!("the main loop {name} was not found in it")),
             },
