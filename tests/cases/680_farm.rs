@@ -135,14 +135,14 @@ fn c680_every_piece_has_the_size_of_the_published_formula() {
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         build(mpi, folder.path(), "680_farm");
-        let (gives, asks) = ("8 400 40 even give 100", "8 400 40 even ask 100");
+        let (gives, asks) = ("8 160 16 even give 200", "8 160 16 even ask 200");
         let bare = run(mpi, folder.path(), &[], "680_farm", gives);
         for rule in ["static", "ss", "gss", "tss", "fac2", "wf"] {
             let weights = if rule == "wf" { ",weights=[3,1,1,1]" } else { "" };
             // Sized where a piece is cut, after it is sent, and when a worker asks. If the program tells who is the master and what there is
             // to do, the first round follows the rule, too.
             let ways = [
-                ("at=\"give\",total=400,master=0", gives, 0),
+                ("at=\"give\",total=160,master=0", gives, 0),
                 ("at=\"MPI_Send\",total=\"ntasks\"", gives, 4),
                 ("total=\"ntasks\"", asks, 4),
             ];
@@ -241,21 +241,19 @@ fn c683_uneven_work_takes_less_time_and_needs_no_number_of_tasks() {
         let folder = fresh_dir();
         build(mpi, folder.path(), "680_farm");
         // One piece per worker; the last one has all long tasks: twice the ideal time.
-        let words = "20 400 100 uneven give 100";
+        let words = "10 400 100 uneven give 1000";
         let mut ratios = Vec::new();
         for _ in 0..3 {
             let bare = run(mpi, folder.path(), &[], "680_farm", words);
             let plain = Ledger::read(&folder.path().join("ledger")).seconds_from(5);
-            let (outcome, ledger) = tuned(mpi, folder.path(), "rule=\"gss\"", words);
+            let (outcome, ledger) = tuned(mpi, folder.path(), "rule=\"gss\",least=8", words);
             assert_eq!(outcome.stdout, bare.stdout, "{}", mpi.name);
             ratios.push(ledger.seconds_from(5) / plain);
-            // From the fourth round on the number of tasks is known. The first pieces are equal, and leave what the rule would leave.
-            for sizes in &ledger.sizes()[4..] {
-                let rule = formula("gss", 400, |_| 0);
-                let first = rule[..4].iter().sum::<u64>().div_ceil(4);
-                let expected: Vec<u64> = [first; 4].into_iter().chain(formula("gss", 400 - 4 * first, |_| 0)).collect();
-                assert_eq!(*sizes, expected, "{}", mpi.name);
-            }
+            // After a few rounds the number of tasks is known. The first pieces are equal, and leave what the rule would leave.
+            let rule = |tasks: u64| pieces(tasks, |_| 0, |remaining, _, _| (remaining as f64 / WORKERS as f64).ceil().max(8.0));
+            let first = rule(400)[..4].iter().sum::<u64>().div_ceil(4);
+            let expected: Vec<u64> = [first; 4].into_iter().chain(rule(400 - 4 * first)).collect();
+            assert!(ledger.sizes()[6..].iter().all(|sizes| *sizes == expected), "{}: {expected:?} {:?}", mpi.name, ledger.sizes());
         }
         ratios.sort_by(f64::total_cmp);
         assert!(ratios[1] < 0.85, "{}: {ratios:?}", mpi.name);

@@ -29,7 +29,7 @@ impl NumberLocation {
 
     /// The count with these bits; `None` if it is negative or not a number.
     pub fn decode(&self, bits: u64) -> Option<u64> {
-        let float = |value: f64| (value >= 0.0 && value < 1e18).then_some(value as u64);
+        let float = |value: f64| (0.0..1e18).contains(&value).then_some(value as u64);
         match (self.is_float, self.location.bits) {
             (true, 32) => float(f32::from_bits(bits as u32).into()),
             (true, _) => float(f64::from_bits(bits)),
