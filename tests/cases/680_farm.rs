@@ -304,10 +304,10 @@ fn c684_the_number_of_workers_changes_where_it_pays() {
         let folder = fresh_dir();
         build(mpi, folder.path(), "681_blocks");
         // Messages of half a megabyte, and hardly any work: each further worker costs more than it does.
-        let (index, time, workers) = tune_workers(mpi, folder.path(), "60 24 512 4 0");
+        let (index, time, workers) = tune_workers(mpi, folder.path(), "24 12 512 4 0");
         assert!(workers < 4 && index < 0.7 && time < 1.2, "{}: {workers} workers, x T² {index:.2}, T {time:.2}", mpi.name);
         // Small messages, and work: two workers are too few.
-        let (index, time, workers) = tune_workers(mpi, folder.path(), "30 24 1 2 6000");
+        let (index, time, workers) = tune_workers(mpi, folder.path(), "16 24 1 2 6000");
         assert!(workers == 4 && index < 0.8 && time < 0.7, "{}: {workers} workers, x T² {index:.2}, T {time:.2}", mpi.name);
     });
 }

@@ -150,8 +150,8 @@ impl FarmObserver {
     fn computation(&mut self, worker: u32, sent: f64, answered: f64) -> Option<Computation> {
         let computations = self.computations.get_mut(&worker)?;
         let mut found = None;
-        while let Some(next) = computations.pop_front_if(|next| next.end <= answered + CLOCK_ERROR_S) {
-            found = Some(next).filter(|next| next.begin >= sent - CLOCK_ERROR_S).or(found);
+        while computations.front().is_some_and(|next| next.end <= answered + CLOCK_ERROR_S) {
+            found = computations.pop_front().filter(|next| next.begin >= sent - CLOCK_ERROR_S).or(found);
         }
         found
     }
