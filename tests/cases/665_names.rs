@@ -151,7 +151,7 @@ fn c667_a_library_that_is_loaded_later_is_searched_when_it_comes() {
         assert!(Command::new("cc").args(words).current_dir(folder.path()).status().expect("cc runs").success());
         let link: Vec<String> = mpi.link.iter().cloned().chain(["-ldl".to_string()]).collect();
         let program = build(&mpi.cc, &["-O2"], &link, folder.path(), "host.c", HOST);
-        let tunlet = "period = \"kernel\"\n[[measure]]\nname = \"kernel\"\nfunction = \"kernel\"\nside = \"entry\"\nvalues = { i = \"i\" }\n[[tune]]\nvariable = \"plug_knob\"\nrange = [1, 10]\nvalue = \"7\"\nif = \"kernel.count > 5\"\n";
+        let tunlet = "guard = false\nperiod = \"kernel\"\n[[measure]]\nname = \"kernel\"\nfunction = \"kernel\"\nside = \"entry\"\nvalues = { i = \"i\" }\n[[tune]]\nvariable = \"plug_knob\"\nrange = [1, 10]\nvalue = \"7\"\nif = \"kernel.count > 5\"\n";
         let outcome = tune(mpi, folder.path(), &program, tunlet);
         outcome.expect_status(0);
         let text = outcome.text();
