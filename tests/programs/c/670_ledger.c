@@ -20,7 +20,7 @@ static void wait_ms(double ms)
 static double duration(const char *law, int value, int index, int count)
 {
     if (!strcmp(law, "gain"))
-        return value == 8 ? 8 : 24;
+        return value > 8 ? 8 : 24 - 4 * (value - 4); /* 24 at 4, 8 at 8 */
     if (!strcmp(law, "once"))
         return first == 8 ? 3 : 9;
     if (!strcmp(law, "harm"))
