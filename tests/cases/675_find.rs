@@ -199,7 +199,7 @@ fn c678_ranks_that_share_processors_are_made_to_yield() {
     let ranks = (2 * processors).min(16);
     // Open MPI yields by itself where it knows of the shortage; here it is told that there are slots for all.
     let mut command = mpi.launch(ranks, &app());
-    command.splice(1..1, ["--host".to_owned(), format!("localhost:{ranks}"), "--bind-to".into(), "none".into()]);
+    drop(command.splice(1..1, ["--host".to_owned(), format!("localhost:{ranks}"), "--bind-to".into(), "none".into()]));
     let (_, result) = find(&mpi, folder.path(), &["--budget", "24runs"], command);
     assert_eq!(result["gain_claimed"], true, "{result}");
     assert_eq!(result["environment"]["OMPI_MCA_mpi_yield_when_idle"], "1", "{result}");
@@ -228,11 +228,11 @@ fn c679_what_was_found_is_used_printed_and_remembered() {
     assert!(!other.expect_status(0).stderr.contains("earlier search"), "{}", other.text());
     for (options, command, wrong) in [
         (&["--use", "no.tuned.toml"][..], vec!["true"], "no.tuned.toml"),
-        (&["--find", "--expect", "("], vec!["true"], "regular expression"),
-        (&["--find", "--budget", "soon"], vec!["true"], "budget"),
-        (&["--find"], vec!["no-such-program"], "no-such-program"),
-        (&["--find", "--verify", "false"], vec!["true"], "check"),
-        (&["--find"], vec!["true"], "MPI"),
+        (&["--find", "--expect", "("][..], vec!["true"], "regular expression"),
+        (&["--find", "--budget", "soon"][..], vec!["true"], "budget"),
+        (&["--find"][..], vec!["no-such-program"], "no-such-program"),
+        (&["--find", "--verify", "false"][..], vec!["true"], "check"),
+        (&["--find"][..], vec!["true"], "MPI"),
     ] {
         let refused = tune(&mpi, folder.path(), options, command.iter().map(ToString::to_string).collect());
         assert!(refused.status != 0 && refused.stderr.contains(wrong), "{options:?}: {}", refused.text());
