@@ -152,9 +152,11 @@ fn c685_calls_and_bytes_are_those_of_the_programs_ledger_and_the_iteration_is_it
         let iteration = found.iter().find(|what| what.ends_with(&at)).unwrap_or_else(|| panic!("{at}: {report}"));
         let words: Vec<&str> = iteration.split_whitespace().collect();
         let unit = if words[2] == "ms," { 1e-3 } else { 1.0 };
-        let ratio = number(words[1]) * unit / number(lines(&output, "iteration ")[0][0]);
-        println!("{}: {iteration}, {ratio:.2} of the program's own time", mpi.name);
-        assert!((0.5..2.0).contains(&ratio), "{iteration}: {output}");
+        // Nine of ten iterations by the program's own clock; the load of the machine changes meanwhile.
+        let own = &lines(&output, "iteration ")[0];
+        let (short, long) = (number(words[1]) * unit / number(own[0]), number(words[1]) * unit / number(own[1]));
+        println!("{}: {iteration}: {short:.2} of the program's short ones, {long:.2} of its long ones", mpi.name);
+        assert!(short > 0.9 && long < 1.1, "{iteration}: {output}");
     });
 }
 

@@ -14,6 +14,8 @@ use crate::library;
 use crate::process::{self, ProcessState};
 use crate::requests::REQUESTS;
 use crate::settings;
+use crate::stub;
+use crate::thread;
 
 /// Whether MPI calls of this program are bound for a session.
 static IS_BOUND: AtomicBool = AtomicBool::new(false);
@@ -45,6 +47,13 @@ pub(crate) fn restore() {
         IS_BOUND.store(false, Ordering::Release);
         binding::restore();
     }
+}
+
+/// In a forked child: references lead to stubs, which pass calls on.
+pub(crate) fn after_fork_in_child() {
+    process::set_state(ProcessState::Ended);
+    stub::disable_all();
+    thread::forget();
 }
 
 /// Whether MPI calls are observed; the reason if not.

@@ -226,7 +226,7 @@ extern "C" fn at_exit() {
 }
 
 /// In a forked child: the parent goes on recording; the child must not touch shared memory.
-pub(crate) extern "C" fn in_child() {
+extern "C" fn in_child() {
     process::set_state(ProcessState::Ended);
     stub::disable_all();
     thread::forget();

@@ -138,7 +138,7 @@ impl IterationDetector {
         let call = self.calls;
         let site = &mut self.sites[index];
         site.count += 1;
-        let interval = (site.count > 1).then(|| time - site.last.1);
+        let interval = (site.count > 1).then_some(time - site.last.1);
         if let Some(interval) = interval {
             match site.intervals.len() {
                 KEPT_INTERVALS => site.intervals[(site.count as usize) % KEPT_INTERVALS] = interval,

@@ -77,7 +77,7 @@ int main(int argc, char **argv)
             for (int r = 0; r < size; r++) { calls += all[2 * (r * FUNCTIONS + f)]; bytes += all[2 * (r * FUNCTIONS + f) + 1]; }
             printf("ledger %s %.0f %.0f\n", names[f], calls, bytes);
         }
-        printf("iteration %.9f\n", times[n / 2]);
+        printf("iteration %.9f %.9f\n", times[n / 20], times[n - 1 - n / 20]);
     }
     fflush(stdout);
     MPI_Request_free(&persistent);

@@ -11,11 +11,10 @@ use sintonia_link::probe_protocol::ProbeMessage;
 use sintonia_link::session::{SessionReceiver, SharedSecret};
 
 use super::{
-    SESSION_ACTIVE, TuningStage, before_finalize, block_signals, clock_pair, collector_socket, connect, end_session, send_message,
-    serve_commands, set_stage,
+    SESSION_ACTIVE, TuningStage, after_fork_in_child, before_finalize, block_signals, clock_pair, collector_socket, connect, end_session,
+    send_message, serve_commands, set_stage,
 };
 use crate::attached;
-use crate::lifecycle;
 use crate::process::{self, ProcessState};
 
 /// States reported to the injector.
@@ -70,7 +69,7 @@ fn prepare() {
             // SAFETY: as above.
             unsafe {
                 libc::atexit(at_exit);
-                libc::pthread_atfork(None, None, Some(lifecycle::in_child));
+                libc::pthread_atfork(None, None, Some(after_fork));
             }
         }
     });
@@ -78,6 +77,11 @@ fn prepare() {
 
 extern "C" fn at_exit() {
     let _ = catch_unwind(before_finalize);
+}
+
+extern "C" fn after_fork() {
+    attached::after_fork_in_child();
+    after_fork_in_child();
 }
 
 fn connect_collector(
