@@ -38,7 +38,7 @@ pub(crate) fn set_watched(operation: u16, watched: bool) -> Result<(), String> {
 /// Selects the events of a function that are recorded. Sums are kept in any case: they cost little beside an MPI call.
 pub(crate) fn set_records(operation: u16, Recorded { entry, exit, .. }: Recorded) {
     if let Some(recorded) = RECORDED.get(usize::from(operation)) {
-        recorded.store(u8::from(entry) * HookPoint::Entry as u8 | u8::from(exit) * HookPoint::Exit as u8, Ordering::Relaxed);
+        recorded.store((u8::from(entry) * HookPoint::Entry as u8) | (u8::from(exit) * HookPoint::Exit as u8), Ordering::Relaxed);
     }
 }
 
