@@ -23,6 +23,7 @@ mod ring;
 mod signals;
 mod site;
 mod stub;
+mod sum_table;
 mod sums;
 mod threads;
 mod throttle;

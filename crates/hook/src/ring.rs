@@ -12,7 +12,7 @@ use sintonia_link::ring::{CHUNK_BYTES, CHUNK_RECORDS, HEADER_BYTES, HookPoint, R
 
 use crate::checked_memory::preserving_errno;
 use crate::stub::HookEntry;
-use crate::sums;
+use crate::sum_table;
 
 /// Maximum number of threads with a ring at the same time; events of further threads are dropped.
 pub(crate) const MAX_RINGS: usize = 256;
@@ -48,7 +48,7 @@ impl RingMemory {
             let base = BASE.load(Ordering::Acquire);
             for ring in (0..claimed_rings()).map(|number| base + number * bytes) {
                 skip_recorded(ring);
-                sums::clear(ring + table_offset(chunks));
+                sum_table::clear(ring + table_offset(chunks));
             }
             return Ok(RingMemory { file: memory.try_clone()?, bytes, chunks });
         }
@@ -181,7 +181,7 @@ fn count_without_ring(records: u64) {
 impl RingCursor {
     /// The cursor of a thread that writes nowhere.
     fn detached() -> RingCursor {
-        RingCursor { next: 0, end: 0, ring: NO_RING, is_refilling: 0, next_pending: 0, sums: sums::private_table(), mpi_ticks: 0 }
+        RingCursor { next: 0, end: 0, ring: NO_RING, is_refilling: 0, next_pending: 0, sums: sum_table::private_table(), mpi_ticks: 0 }
     }
 
     /// Claims a ring and its table of sums, if there is one. In the ring of a thread that has ended, its last chunk is continued.
@@ -208,7 +208,7 @@ impl RingCursor {
         if self.sums == 0 && counts_as_dropped {
             count_without_ring(1);
         }
-        if self.sums == 0 { sums::private_table() } else { self.sums }
+        if self.sums == 0 { sum_table::private_table() } else { self.sums }
     }
 }
 

@@ -3,31 +3,16 @@
 //!
 //! Each word is changed by one instruction, so a hooked signal handler that interrupts a stub loses nothing.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
-use sintonia_link::call_sums::{HOOK_SLOTS, MAXIMUM_BITS, SlotWords, TABLE_BYTES, slot_offset};
+use sintonia_link::call_sums::{HOOK_SLOTS, MAXIMUM_BITS, SlotWords, slot_offset};
 use sintonia_link::ring::MPI_FUNCTION;
 
 use crate::ring::{self, RingCursor};
 use crate::stub::{HookEntry, MOST_HOOKS};
+use crate::sum_table::word;
 
 const _: () = assert!(HOOK_SLOTS == MOST_HOOKS);
-
-/// Target of writes by threads without a table, and by forked children.
-#[repr(C, align(128))]
-struct PrivateTable([AtomicU64; TABLE_BYTES / 8]);
-static PRIVATE_TABLE: PrivateTable = PrivateTable([const { AtomicU64::new(0) }; TABLE_BYTES / 8]);
-
-/// The address of a table that is never read.
-pub(crate) fn private_table() -> usize {
-    PRIVATE_TABLE.0.as_ptr() as usize
-}
-
-/// A word of a slot.
-fn word(slot: usize, index: usize) -> &'static AtomicU64 {
-    // SAFETY: slots lie in tables, which stay mapped.
-    unsafe { &*((slot + 8 * index) as *const AtomicU64) }
-}
 
 /// Called by a stub whose thread has no table yet.
 ///
@@ -36,15 +21,6 @@ fn word(slot: usize, index: usize) -> &'static AtomicU64 {
 pub(crate) unsafe extern "C" fn claim(cursor: *mut RingCursor, entry: *const HookEntry, _moment: u32) -> usize {
     // SAFETY: the stub passes the cursor of its own thread and the entry of its hook.
     unsafe { (*cursor).claim_sums(!(*entry).records_events()) }
-}
-
-/// Sets the sums of a table to zero. Calls in progress may still add their exits.
-pub(crate) fn clear(table: usize) {
-    // SAFETY: frees pages of our own shared memory, which then read as zero.
-    let failed = unsafe { libc::madvise(table as *mut libc::c_void, TABLE_BYTES, libc::MADV_REMOVE) };
-    if failed != 0 {
-        (0..TABLE_BYTES / 8).for_each(|index| word(table, index).store(0, Ordering::Relaxed));
-    }
 }
 
 /// Number of calls of a hook in all threads, and the ticks of those that have returned.
