@@ -29,7 +29,7 @@ static void *run(void *unused)
 __attribute__((noinline)) int iterate(int index)
 {
     __asm__ volatile("" ::"r"(index) : "memory");
-    usleep(5000);
+    usleep(20000);
     return knob;
 }
 
