@@ -53,9 +53,14 @@ pub struct ScheduledActions {
 }
 
 impl ScheduledActions {
-    /// Result of each action the first time, once they have run, and the ticks of that moment.
-    pub fn results(&self) -> Option<(&[Result<u64, String>], u64)> {
-        self.results.get().map(|(results, ticks)| (results.as_slice(), *ticks))
+    /// Result of each action the first time, once they have run.
+    pub fn results(&self) -> Option<&[Result<u64, String>]> {
+        self.results.get().map(|(results, _)| results.as_slice())
+    }
+
+    /// The ticks when they had run the first time.
+    pub fn executed_at(&self) -> Option<u64> {
+        self.results.get().map(|(_, ticks)| *ticks)
     }
 
     /// Whether they may still run.

@@ -35,7 +35,7 @@ impl CommandExecutor {
     pub(super) fn take_results(&mut self) -> Vec<(u64, CommandOutcome)> {
         let mut results = Vec::new();
         for scheduled in self.scheduled.iter_mut().filter(|scheduled| !scheduled.is_reported) {
-            if let Some((done, ticks)) = scheduled.pending.results() {
+            if let Some((done, ticks)) = scheduled.pending.results().zip(scheduled.pending.executed_at()) {
                 scheduled.is_reported = true;
                 results.push((scheduled.number, CommandOutcome::Executed { results: done.to_vec(), ticks }));
             }
