@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use sintonia_hook::{
-    HookRefusal, PatchError, RingMemory, ScheduledActions, cancel, claimed_rings, has_throttling, hook, observes, record_event, restore,
-    schedule, set_throttling, signal_wrapper, throttle_hooks, unhook,
+    HookRefusal, PatchError, RingMemory, cancel, claimed_rings, has_throttling, hook, observes, record_event, restore, schedule,
+    set_throttling, signal_wrapper, throttle_hooks, unhook,
 };
 use sintonia_link::probe_protocol::{ActionRepeat, HookKind, HookRead, HookSide, HookTarget, ProbeAction, ReadSource, ValueWidth};
 use sintonia_link::ring::{HookEvent, HookPoint, MPI_FUNCTION, RingCounters, RingReader};
@@ -166,11 +166,6 @@ fn t006_a_function_is_replaced_and_comes_back() {
     assert_eq!(work(1, std::ptr::null(), 0.0), 10);
 }
 
-/// The results of actions, if they have run.
-fn results(scheduled: &ScheduledActions) -> Option<&[Result<u64, String>]> {
-    scheduled.results().map(|(results, _)| results)
-}
-
 #[test]
 fn t007_a_value_is_set_at_the_next_entry_and_the_old_one_is_told() {
     let (_alone, setup) = setup();
@@ -180,7 +175,7 @@ fn t007_a_value_is_set_at_the_next_entry_and_the_old_one_is_told() {
     let pending = unsafe { schedule(number, HookSide::Entry, vec![set], ActionRepeat::Once) };
     assert_eq!((CHUNK.load(Ordering::Relaxed), pending.results()), (7, None));
     setup.events(|| assert_eq!(work(0, std::ptr::null(), 0.0), 100));
-    assert_eq!(results(&pending), Some(&[Ok(7)][..]));
+    assert_eq!(pending.results(), Some(&[Ok(7)][..]));
     CHUNK.store(7, Ordering::Relaxed);
     setup.events(|| assert_eq!(work(0, std::ptr::null(), 0.0), 7));
     unhook(number).expect("taken out");
@@ -361,7 +356,7 @@ fn t016_what_is_arranged_twice_is_done_twice_in_its_order_and_can_be_taken_back(
     let [first, second, third] = [50, 60, 70].map(|bits| unsafe { schedule(number, HookSide::Entry, set(bits), ActionRepeat::Once) });
     assert!(cancel(number, HookSide::Entry, third));
     setup.events(|| assert_eq!(work(0, std::ptr::null(), 0.0), 60));
-    assert_eq!((results(&first), results(&second), results(&third)), (Some(&[Ok(7)][..]), Some(&[Ok(50)][..]), None));
+    assert_eq!((first.results(), second.results(), third.results()), (Some(&[Ok(7)][..]), Some(&[Ok(50)][..]), None));
     assert!(!cancel(number, HookSide::Entry, first), "it is done");
     unhook(number).expect("taken out");
     CHUNK.store(7, Ordering::Relaxed);
@@ -377,7 +372,7 @@ fn t017_an_act_that_cannot_be_done_says_why_at_its_moment() {
     let pending = unsafe { schedule(number, HookSide::Exit, vec![set], ActionRepeat::Once) };
     setup.events(|| assert_eq!(work(0, std::ptr::null(), 0.0), 7));
     unhook(number).expect("taken out");
-    let Some([Err(why)]) = results(&pending) else { panic!("{:?}", results(&pending)) };
+    let Some([Err(why)]) = pending.results() else { panic!("{:?}", pending.results()) };
     assert!(why.contains("null"), "{why}");
 }
 

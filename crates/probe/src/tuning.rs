@@ -10,6 +10,7 @@ mod collector_socket;
 mod commands;
 mod control;
 mod environment;
+mod executed_action;
 mod launcher;
 pub(crate) mod pieces;
 mod process_copy;

@@ -13,7 +13,7 @@ use sintonia_link::probe_protocol::HookSide;
 use sintonia_text::quantity::format_seconds;
 
 use crate::decision::{ComparedValue, TuningDecision, TuningLogEntry, TuningVerdict, VerdictResult};
-use crate::guard::paired::TrialOutcome;
+use crate::guard::paired::ComparisonOutcome;
 use crate::guard::{GuardStep, GuardVerdict, SwitchValue, TunletGuard};
 use crate::protocol::{AgentReport, AgentRequest, ChangeEffect, ChangeRequest};
 use crate::tree::HostTree;
@@ -254,7 +254,7 @@ impl Analyzer {
         match step {
             GuardStep::Turn(values) => self.switch(tunlet, values, true, time),
             GuardStep::Verdict(verdict, values) => {
-                let pays = verdict.outcome == Some(TrialOutcome::Pays);
+                let pays = verdict.outcome == Some(ComparisonOutcome::Pays);
                 self.log_verdict(tunlet, verdict, time);
                 self.switch(tunlet, values, false, time);
                 self.tunlets[tunlet].on_verdict(pays);
@@ -282,9 +282,9 @@ impl Analyzer {
     fn log_verdict(&mut self, tunlet: usize, verdict: GuardVerdict, time_s: f64) {
         let GuardVerdict { outcome, ratio, comparisons, iterations, values } = verdict;
         let result = match outcome {
-            Some(TrialOutcome::Pays) => VerdictResult::Pays,
-            Some(TrialOutcome::NoGain) => VerdictResult::NoGain,
-            Some(TrialOutcome::Harms) => VerdictResult::Harms,
+            Some(ComparisonOutcome::Pays) => VerdictResult::Pays,
+            Some(ComparisonOutcome::NoGain) => VerdictResult::NoGain,
+            Some(ComparisonOutcome::Harms) => VerdictResult::Harms,
             None => VerdictResult::Undecided,
         };
         let action = |point: usize| self.needs[tunlet].tunes.get(point).map_or(String::new(), |point| point.target.to_string());

@@ -11,8 +11,8 @@ pub mod turns;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tunlet::{ChangeGuard, GuardMeasure, PointEvent};
-use meter::{Iteration, IterationMeter};
-use paired::{TimeRatio, TrialOutcome};
+use meter::{IterationMeter, TimedIteration};
+use paired::{ComparisonOutcome, TimeRatio};
 use turns::{Setting, TurnSequence, TurnStep};
 
 /// Iterations until changes that paid are compared again; doubled each time.
@@ -83,7 +83,7 @@ enum GuardStage {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct GuardVerdict {
     /// The outcome; none if the program ended before it was decided.
-    pub outcome: Option<TrialOutcome>,
+    pub outcome: Option<ComparisonOutcome>,
     /// The ratio of the times, if there is one.
     pub ratio: Option<TimeRatio>,
     /// Number of comparisons with the beginning.
@@ -257,7 +257,7 @@ impl TunletGuard {
     }
 
     /// Whether an iteration ran entirely with the current values.
-    fn counts(&self, iteration: &Iteration) -> bool {
+    fn counts(&self, iteration: &TimedIteration) -> bool {
         let number = self.needed.get(&iteration.rank).copied().unwrap_or(0);
         self.switch.is_none() && iteration.begin >= self.since - OVERLAP * iteration.seconds && iteration.change >= number
     }
@@ -330,10 +330,10 @@ impl TunletGuard {
         }
     }
 
-    fn decide(&mut self, outcome: TrialOutcome) -> GuardStep {
+    fn decide(&mut self, outcome: ComparisonOutcome) -> GuardStep {
         let verdict = self.verdict(Some(outcome));
         self.judged.clone_from(&verdict.values);
-        if outcome == TrialOutcome::Pays {
+        if outcome == ComparisonOutcome::Pays {
             self.stage = GuardStage::Kept(self.recheck);
             self.recheck *= 2;
             return GuardStep::Verdict(verdict, self.switch_to(Setting::Changed));
@@ -343,7 +343,7 @@ impl TunletGuard {
             (self.stage, self.is_suspended) = (GuardStage::Idle, false);
             self.wanted.clear();
         } else {
-            self.stage = GuardStage::Held(self.hold * if outcome == TrialOutcome::Harms { HARM_HOLD } else { 1 });
+            self.stage = GuardStage::Held(self.hold * if outcome == ComparisonOutcome::Harms { HARM_HOLD } else { 1 });
             self.hold *= 2;
         }
         GuardStep::Verdict(verdict, Vec::new())
@@ -368,7 +368,7 @@ impl TunletGuard {
         self.is_trying().then(|| self.verdict(None)).filter(|verdict| !verdict.values.is_empty())
     }
 
-    fn verdict(&self, outcome: Option<TrialOutcome>) -> GuardVerdict {
+    fn verdict(&self, outcome: Option<ComparisonOutcome>) -> GuardVerdict {
         let GuardStage::Trying(turns) = &self.stage else {
             return GuardVerdict { outcome, ratio: None, comparisons: 0, iterations: 0, values: self.differing() };
         };
@@ -502,7 +502,7 @@ mod tests {
         assert_eq!((program.verdicts.len(), program.value), (1, 2.0));
         let verdict = &program.verdicts[0];
         let TimeRatio { ratio, low, high } = verdict.ratio.expect("a ratio");
-        assert_eq!((verdict.outcome, &verdict.values[..]), (Some(TrialOutcome::Pays), &[(0, 1.0, 2.0)][..]));
+        assert_eq!((verdict.outcome, &verdict.values[..]), (Some(ComparisonOutcome::Pays), &[(0, 1.0, 2.0)][..]));
         assert!(low <= 0.7 && 0.7 <= high && (ratio - 0.7).abs() < 0.01, "{verdict:?}");
     }
 
@@ -514,7 +514,7 @@ mod tests {
             program.request(2.0);
             program.run(400, |value, _| if value == 2.0 { factor } else { 1.0 });
             assert_eq!(program.value, 1.0, "{factor}");
-            assert!(program.verdicts.iter().all(|verdict| verdict.outcome != Some(TrialOutcome::Pays)), "{:?}", program.verdicts);
+            assert!(program.verdicts.iter().all(|verdict| verdict.outcome != Some(ComparisonOutcome::Pays)), "{:?}", program.verdicts);
             let total: f64 = program.ledger.iter().map(|(_, seconds)| seconds).sum();
             assert!(total / 420.0 < most, "{factor}: {total}");
         }
@@ -526,7 +526,7 @@ mod tests {
         program.run(20, |_, _| 1.0);
         program.request(2.0);
         program.run(150, |_, index| 0.99f64.powi(index as i32));
-        assert_eq!(program.verdicts.iter().filter(|verdict| verdict.outcome == Some(TrialOutcome::Pays)).count(), 0);
+        assert_eq!(program.verdicts.iter().filter(|verdict| verdict.outcome == Some(ComparisonOutcome::Pays)).count(), 0);
         assert_eq!(program.value, 1.0);
     }
 
@@ -541,7 +541,7 @@ mod tests {
             program.run(1, |value, _| if value >= 2.0 { 0.8 } else { 1.0 });
         }
         assert_eq!(program.verdicts.len(), 1);
-        assert_eq!(program.verdicts[0].outcome, Some(TrialOutcome::Pays));
+        assert_eq!(program.verdicts[0].outcome, Some(ComparisonOutcome::Pays));
         assert!(program.value >= 2.0);
     }
 

@@ -13,6 +13,7 @@ use sintonia_link::HelloMessage;
 use sintonia_link::probe_protocol::ProbeAction;
 use sintonia_mpi::{BlockingMode, FunctionRole};
 
+use super::executed_action::ExecutedAction;
 use crate::library::{Handle, ProgramMpi, library};
 use crate::recorder::CallRecorder;
 use crate::settings::settings;
@@ -42,7 +43,7 @@ static CALLS: AtomicU64 = AtomicU64::new(0);
 static GROUP: OnceLock<AgreementGroup> = OnceLock::new();
 static PENDING_CHANGE: Mutex<Option<ProposedChange>> = Mutex::new(None);
 /// Results not reported yet: command number, result, and the ticks of the execution.
-static RESULTS: Mutex<Vec<(u64, Result<u64, String>, u64)>> = Mutex::new(Vec::new());
+static RESULTS: Mutex<Vec<ExecutedAction>> = Mutex::new(Vec::new());
 
 fn lock<T>(what: &'static Mutex<T>) -> MutexGuard<'static, T> {
     what.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -84,7 +85,8 @@ pub(crate) fn propose(number: u64, change: u64, action: ProbeAction) -> Result<(
     }
     let earlier = lock(&PENDING_CHANGE).replace(ProposedChange { change, number, action });
     if let Some(earlier) = earlier {
-        lock(&RESULTS).push((earlier.number, Err("replaced by a later change".into()), sintonia_hook::ticks()));
+        let replaced = Err("replaced by a later change".into());
+        lock(&RESULTS).push(ExecutedAction { number: earlier.number, result: replaced, ticks: sintonia_hook::ticks() });
     }
     Ok(())
 }
@@ -95,7 +97,7 @@ pub(crate) fn has_unreported() -> bool {
 }
 
 /// Results since the last call: command number, result, ticks of the execution.
-pub(crate) fn take_results() -> Vec<(u64, Result<u64, String>, u64)> {
+pub(super) fn take_results() -> Vec<ExecutedAction> {
     std::mem::take(&mut *lock(&RESULTS))
 }
 
@@ -132,7 +134,7 @@ impl AgreementGroup {
         if let Some(ProposedChange { number, action, .. }) = agreed {
             // SAFETY: the holder of the run's secret knows what the action does in this process.
             let result = unsafe { sintonia_hook::execute(&action) };
-            lock(&RESULTS).push((number, result, sintonia_hook::ticks()));
+            lock(&RESULTS).push(ExecutedAction { number, result, ticks: sintonia_hook::ticks() });
         }
     }
 }

@@ -5,6 +5,7 @@ use sintonia_link::pieces::{COMPUTATION, PIECE};
 use sintonia_link::probe_protocol::{ActionRepeat, CommandOutcome, HookKind, HookSide, ProbeAction, ProbeCommand};
 use sintonia_link::ring::MPI_FUNCTION;
 
+use super::executed_action::ExecutedAction;
 use super::{agreement, control, pieces, survey, watch};
 
 /// Actions scheduled by a command.
@@ -41,7 +42,7 @@ impl CommandExecutor {
             }
         }
         self.scheduled.retain(|scheduled| !scheduled.is_reported || scheduled.repeat == ActionRepeat::Always);
-        let executed = |(number, result, ticks)| (number, CommandOutcome::Executed { results: vec![result], ticks });
+        let executed = |ExecutedAction { number, result, ticks }| (number, CommandOutcome::Executed { results: vec![result], ticks });
         results.extend(agreement::take_results().into_iter().map(executed));
         results.extend(pieces::take_results().into_iter().map(executed));
         results

@@ -11,7 +11,8 @@ use sintonia_link::probe_protocol::ProbeAction;
 use sintonia_link::ring::{HookPoint, MPI_FUNCTION};
 use sintonia_mpi::{BlockingMode, FunctionRole};
 
-use self::tracker::{PieceEnvironment, PieceTracker, SentMessage};
+use self::tracker::{PieceEnvironment, PieceTracker, WorkMessage};
+use super::executed_action::ExecutedAction;
 use crate::call_frame::CallFrame;
 use crate::clock;
 use crate::recorder::{CallRecorder, StagedCall};
@@ -25,7 +26,7 @@ static RANK: AtomicI32 = AtomicI32::new(0);
 static SIZE: AtomicUsize = AtomicUsize::new(1);
 /// Actions that wait for the end of a round, by command number.
 static WAITING: Mutex<Vec<(u64, ProbeAction)>> = Mutex::new(Vec::new());
-static RESULTS: Mutex<Vec<(u64, Result<u64, String>, u64)>> = Mutex::new(Vec::new());
+static RESULTS: Mutex<Vec<ExecutedAction>> = Mutex::new(Vec::new());
 
 fn lock<T>(what: &'static Mutex<T>) -> MutexGuard<'static, T> {
     what.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -74,7 +75,7 @@ impl PieceEnvironment for CallEnvironment {
         for (number, action) in std::mem::take(&mut *lock(&WAITING)) {
             // SAFETY: as above.
             let result = unsafe { sintonia_hook::execute(&action) };
-            lock(&RESULTS).push((number, result, ticks()));
+            lock(&RESULTS).push(ExecutedAction { number, result, ticks: ticks() });
         }
     }
 }
@@ -131,8 +132,8 @@ pub(super) fn has_unreported() -> bool {
     !lock(&WAITING).is_empty() || !lock(&RESULTS).is_empty()
 }
 
-/// Results since the last call, by command number, with the ticks of the actions.
-pub(super) fn take_results() -> Vec<(u64, Result<u64, String>, u64)> {
+/// Results since the last call.
+pub(super) fn take_results() -> Vec<ExecutedAction> {
     std::mem::take(&mut *lock(&RESULTS))
 }
 
@@ -181,7 +182,7 @@ fn call_ends(function: &BoundFunction, frame: &CallFrame, recorder: &CallRecorde
     match function.role {
         FunctionRole::Send if peer >= 0 => {
             let sent = if clock::uses_tsc() { frame.enter } else { now };
-            follower.tracker.sent(SentMessage { peer, tag, bytes, ticks: sent }, &mut environment);
+            follower.tracker.sent(WorkMessage { peer, tag, bytes, ticks: sent }, &mut environment);
         }
         FunctionRole::Receive | FunctionRole::MatchedReceive if function.mode == BlockingMode::Blocking && peer >= 0 => {
             receive(peer, bytes)

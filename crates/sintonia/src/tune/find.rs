@@ -41,7 +41,7 @@ pub(crate) struct FindArgs {
     pub find: bool,
     /// With --find: time for all runs, such as 10m, or a number of runs, such as 80runs [default: 50 times the first run, at least a minute]
     #[arg(long, value_name = "TIME", requires = "find", value_parser = parse_budget)]
-    budget: Option<SearchBudget>,
+    budget: Option<FindBudget>,
     /// With --find: a run counts only if this shell command, which gets its standard output, succeeds [default: the output is compared with
     /// that of the unchanged program, times left out]
     #[arg(long, value_name = "COMMAND", requires = "find")]
@@ -80,7 +80,7 @@ impl FindArgs {
 
 /// How much may be spent.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum SearchBudget {
+enum FindBudget {
     Seconds(f64),
     Runs(f64),
 }
@@ -187,10 +187,10 @@ fn all_candidates(args: &FindArgs, facts: &RunFacts, system: &SystemFacts, known
     known.into_iter().chain(tries).chain(find_candidates(facts, system)).collect()
 }
 
-fn limits(budget: Option<SearchBudget>, run_s: f64) -> SearchLimits {
+fn limits(budget: Option<FindBudget>, run_s: f64) -> SearchLimits {
     let budget_s = match budget {
-        Some(SearchBudget::Seconds(seconds)) => seconds,
-        Some(SearchBudget::Runs(runs)) => runs * run_s,
+        Some(FindBudget::Seconds(seconds)) => seconds,
+        Some(FindBudget::Runs(runs)) => runs * run_s,
         None => (DEFAULT_RUNS * run_s).max(MIN_BUDGET_S),
     };
     SearchLimits { budget_s, run_s, floor: FLOOR }
@@ -263,15 +263,15 @@ fn print_dry_run(candidates: &[TuningCandidate], json: bool) -> Result<ExitCode,
 }
 
 /// Parses `10m`, `90s`, `2h`, `600` or `80runs`.
-fn parse_budget(text: &str) -> Result<SearchBudget, String> {
+fn parse_budget(text: &str) -> Result<FindBudget, String> {
     let wrong = || format!("'{text}' is not a budget; expected a time such as 10m, 90s or 2h, or a number of runs such as 80runs");
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()));
     let number = number.parse::<f64>().ok().filter(|number| *number > 0.0).ok_or_else(wrong)?;
     match unit.trim() {
-        "" | "s" => Ok(SearchBudget::Seconds(number)),
-        "m" | "min" => Ok(SearchBudget::Seconds(60.0 * number)),
-        "h" => Ok(SearchBudget::Seconds(3600.0 * number)),
-        "run" | "runs" => Ok(SearchBudget::Runs(number)),
+        "" | "s" => Ok(FindBudget::Seconds(number)),
+        "m" | "min" => Ok(FindBudget::Seconds(60.0 * number)),
+        "h" => Ok(FindBudget::Seconds(3600.0 * number)),
+        "run" | "runs" => Ok(FindBudget::Runs(number)),
         _ => Err(wrong()),
     }
 }
@@ -296,10 +296,10 @@ mod tests {
 
     #[test]
     fn budgets_are_times_or_runs() {
-        assert_eq!(parse_budget("10m"), Ok(SearchBudget::Seconds(600.0)));
-        assert_eq!(parse_budget("90"), Ok(SearchBudget::Seconds(90.0)));
-        assert_eq!(parse_budget("1.5h"), Ok(SearchBudget::Seconds(5400.0)));
-        assert_eq!(parse_budget("80runs"), Ok(SearchBudget::Runs(80.0)));
+        assert_eq!(parse_budget("10m"), Ok(FindBudget::Seconds(600.0)));
+        assert_eq!(parse_budget("90"), Ok(FindBudget::Seconds(90.0)));
+        assert_eq!(parse_budget("1.5h"), Ok(FindBudget::Seconds(5400.0)));
+        assert_eq!(parse_budget("80runs"), Ok(FindBudget::Runs(80.0)));
         for wrong in ["", "m", "0", "-3", "10x", "ten"] {
             assert!(parse_budget(wrong).is_err(), "{wrong}");
         }

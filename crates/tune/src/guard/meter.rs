@@ -14,7 +14,7 @@ const PLENTY: usize = 8;
 
 /// An iteration of the program.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Iteration {
+pub(super) struct TimedIteration {
     /// The rank that it was measured in.
     pub rank: u32,
     /// Its begin, on the clock of events.
@@ -32,7 +32,7 @@ struct PointSeries {
     rank: u32,
     /// Time and change of the latest event.
     latest: Option<(f64, u64)>,
-    iterations: VecDeque<Iteration>,
+    iterations: VecDeque<TimedIteration>,
 }
 
 /// Measures iterations.
@@ -68,7 +68,7 @@ impl IterationMeter {
     }
 
     /// Handles an event; returns the iteration that it ends, if the measure is known.
-    pub(super) fn event(&mut self, event: &PointEvent) -> Option<Iteration> {
+    pub(super) fn event(&mut self, event: &PointEvent) -> Option<TimedIteration> {
         if self.measure.is_some_and(|measure| measure.point != event.point) {
             return None;
         }
@@ -83,11 +83,11 @@ impl IterationMeter {
             Some(value) => {
                 let seconds = event.values.get(value).copied()?;
                 // The change at its begin is not known; a later one is found by its time.
-                Iteration { rank: event.rank, begin: event.time - seconds, seconds, change: event.change }
+                TimedIteration { rank: event.rank, begin: event.time - seconds, seconds, change: event.change }
             }
             None => {
                 let (begin, change) = previous?;
-                Iteration { rank: event.rank, begin, seconds: event.time - begin, change }
+                TimedIteration { rank: event.rank, begin, seconds: event.time - begin, change }
             }
         };
         if series.iterations.len() == MOST_ITERATIONS {

@@ -29,7 +29,7 @@ pub struct TimeRatio {
 
 /// Result of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TrialOutcome {
+pub enum ComparisonOutcome {
     /// Faster, beyond noise.
     Pays,
     /// Not faster beyond noise.
@@ -73,21 +73,21 @@ impl PairedTrial {
     }
 
     /// The outcome, once there is one: `None` if another block is needed.
-    pub fn outcome(&self) -> Option<TrialOutcome> {
+    pub fn outcome(&self) -> Option<ComparisonOutcome> {
         let TimeRatio { ratio, low, high } = self.ratio()?;
         let is_clear = |block: &f64| *block >= CLEAR_HARM.ln();
         if self.blocks.len() == 2 && self.blocks.iter().all(is_clear) {
-            return Some(TrialOutcome::Harms);
+            return Some(ComparisonOutcome::Harms);
         }
         let is_last = self.blocks.len() >= LOOKS[LOOKS.len() - 1];
         if !LOOKS.contains(&self.blocks.len()) && !is_last {
             return None;
         }
         match () {
-            () if high < 1.0 && ratio <= 1.0 - MIN_GAIN => Some(TrialOutcome::Pays),
-            () if low > 1.0 => Some(TrialOutcome::Harms),
+            () if high < 1.0 && ratio <= 1.0 - MIN_GAIN => Some(ComparisonOutcome::Pays),
+            () if low > 1.0 => Some(ComparisonOutcome::Harms),
             // No gain that pays is possible any more.
-            () if is_last || low > 1.0 - MIN_GAIN => Some(TrialOutcome::NoGain),
+            () if is_last || low > 1.0 - MIN_GAIN => Some(ComparisonOutcome::NoGain),
             () => None,
         }
     }
@@ -123,7 +123,7 @@ mod tests {
             time * spike * (1.0 + self.noise * normal).max(0.1) * (1.0 + self.drift).powf(self.turns)
         }
 
-        fn trial(&mut self, changed: f64) -> (TrialOutcome, PairedTrial) {
+        fn trial(&mut self, changed: f64) -> (ComparisonOutcome, PairedTrial) {
             let mut trial = PairedTrial::default();
             loop {
                 let (before, with, after) = (self.turn(1.0), self.turn(changed), self.turn(1.0));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     /// Share of an outcome over many trials.
-    fn share(wanted: TrialOutcome, changed: f64, noise: f64, drift: f64) -> f64 {
+    fn share(wanted: ComparisonOutcome, changed: f64, noise: f64, drift: f64) -> f64 {
         let is_wanted = |seed: &u64| Machine::new(*seed, noise, drift).trial(changed).0 == wanted;
         (1..=500).filter(is_wanted).count() as f64 / 500.0
     }
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn a_change_without_effect_seldom_pays() {
         for noise in [0.005, 0.03, 0.2] {
-            let false_gains = share(TrialOutcome::Pays, 1.0, noise, 0.0);
+            let false_gains = share(ComparisonOutcome::Pays, 1.0, noise, 0.0);
             assert!(false_gains < 0.035, "{noise}: {false_gains}");
         }
     }
@@ -152,17 +152,17 @@ mod tests {
     #[test]
     fn a_drift_is_no_gain() {
         for drift in [-0.05, -0.01, 0.01, 0.05] {
-            assert!(share(TrialOutcome::Pays, 1.0, 0.03, drift) < 0.035, "{drift}");
-            assert!(share(TrialOutcome::Harms, 1.0, 0.03, drift) < 0.035, "{drift}");
+            assert!(share(ComparisonOutcome::Pays, 1.0, 0.03, drift) < 0.035, "{drift}");
+            assert!(share(ComparisonOutcome::Harms, 1.0, 0.03, drift) < 0.035, "{drift}");
         }
     }
 
     #[test]
     fn gain_and_harm_are_found() {
-        assert!(share(TrialOutcome::Pays, 0.8, 0.03, 0.02) > 0.98);
-        assert!(share(TrialOutcome::Pays, 0.95, 0.02, 0.0) > 0.8);
+        assert!(share(ComparisonOutcome::Pays, 0.8, 0.03, 0.02) > 0.98);
+        assert!(share(ComparisonOutcome::Pays, 0.95, 0.02, 0.0) > 0.8);
         // A look with a disturbed block may end as no gain, which is taken back as well.
-        assert!(share(TrialOutcome::Harms, 1.2, 0.03, -0.02) > 0.9);
+        assert!(share(ComparisonOutcome::Harms, 1.2, 0.03, -0.02) > 0.9);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The order of turns: beginning, change, beginning, and so on, until the trial is decided.
 
-use super::paired::{PairedTrial, TrialOutcome};
+use super::paired::{ComparisonOutcome, PairedTrial};
 use crate::statistics::median;
 
 /// Fewest iterations of a turn at the beginning; a turn with the change has twice as many, so that both get the same time.
@@ -39,7 +39,7 @@ pub enum TurnStep {
     /// The next turn begins, with other values.
     Switch(Setting),
     /// The trial is decided; the program has its initial values.
-    Decided(TrialOutcome),
+    Decided(ComparisonOutcome),
 }
 
 /// A trial in turns.
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     /// Runs a program until the trial is decided: the outcome, and the iterations with each setting.
-    fn run(mut turns: TurnSequence, time: impl Fn(Setting, u64) -> f64) -> (TrialOutcome, [u64; 2]) {
+    fn run(mut turns: TurnSequence, time: impl Fn(Setting, u64) -> f64) -> (ComparisonOutcome, [u64; 2]) {
         let mut counts = [0; 2];
         loop {
             let setting = turns.setting();
@@ -161,21 +161,21 @@ mod tests {
     fn a_gain_is_found_and_both_settings_get_the_same_time() {
         let time = |setting, index| wobble(index) * if setting == Setting::Changed { 0.5 } else { 1.0 };
         let (outcome, counts) = run(TurnSequence::new(&[1.0; 8]), time);
-        assert_eq!((outcome, counts), (TrialOutcome::Pays, [15, 18]));
+        assert_eq!((outcome, counts), (ComparisonOutcome::Pays, [15, 18]));
     }
 
     #[test]
     fn a_harmful_change_is_left_early() {
         let time = |setting, index| wobble(index) * if setting == Setting::Changed { 3.0 } else { 1.0 };
         let (outcome, counts) = run(TurnSequence::new(&[1.0; 8]), time);
-        assert_eq!((outcome, counts[Setting::Changed as usize]), (TrialOutcome::Harms, 4));
+        assert_eq!((outcome, counts[Setting::Changed as usize]), (ComparisonOutcome::Harms, 4));
     }
 
     #[test]
     fn a_program_that_gets_slower_or_faster_by_itself_has_no_gain() {
         for drift in [0.98f64, 1.02] {
             let time = |_, index| wobble(index) * drift.powi(index as i32);
-            assert_eq!(run(TurnSequence::new(&[1.0; 8]), time).0, TrialOutcome::NoGain, "{drift}");
+            assert_eq!(run(TurnSequence::new(&[1.0; 8]), time).0, ComparisonOutcome::NoGain, "{drift}");
         }
     }
 
@@ -196,7 +196,7 @@ mod tests {
                     break outcome;
                 }
             };
-            gains += u32::from(outcome == TrialOutcome::Pays);
+            gains += u32::from(outcome == ComparisonOutcome::Pays);
         }
         assert!(gains < 14, "{gains} of 400");
     }

@@ -24,7 +24,7 @@ pub(super) trait PieceEnvironment {
 
 /// A message of the master to a worker.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct SentMessage {
+pub(super) struct WorkMessage {
     /// The worker.
     pub peer: i32,
     pub tag: i32,
@@ -43,7 +43,7 @@ struct OpenPiece {
 #[derive(Debug, Default)]
 struct Peer {
     /// The latest message, and the variable then, until it is known whether this process is a master.
-    latest: Option<(SentMessage, u64)>,
+    latest: Option<(WorkMessage, u64)>,
     latest_tag: i32,
     open: Option<OpenPiece>,
     /// Whether it had a piece in this round.
@@ -169,7 +169,7 @@ impl PieceTracker {
     }
 
     /// This process has sent a message.
-    pub(super) fn sent(&mut self, message: SentMessage, environment: &mut impl PieceEnvironment) {
+    pub(super) fn sent(&mut self, message: WorkMessage, environment: &mut impl PieceEnvironment) {
         let size = self.settings.variable.as_ref().map_or(Some(1), |variable| environment.read(variable)).unwrap_or(1).max(1);
         self.round.idle.retain(|idle| *idle != message.peer);
         let peer = self.peers.entry(message.peer).or_default();
@@ -187,7 +187,7 @@ impl PieceTracker {
         }
     }
 
-    fn open(&mut self, message: SentMessage, size: u64, environment: &mut impl PieceEnvironment) {
+    fn open(&mut self, message: WorkMessage, size: u64, environment: &mut impl PieceEnvironment) {
         if self.tag.is_some_and(|tag| tag != message.tag) || self.peers.get(&message.peer).is_none_or(|peer| peer.open.is_some()) {
             return;
         }
@@ -241,7 +241,7 @@ impl PieceTracker {
         }
         self.is_master = true;
         let tag = *self.tag.get_or_insert(message.tag);
-        let mut messages: Vec<(SentMessage, u64)> = self.peers.values_mut().filter_map(|peer| peer.latest.take()).collect();
+        let mut messages: Vec<(WorkMessage, u64)> = self.peers.values_mut().filter_map(|peer| peer.latest.take()).collect();
         messages.retain(|(message, _)| message.tag == tag);
         messages.sort_by_key(|(message, _)| message.ticks);
         messages.into_iter().for_each(|(message, size)| self.open(message, size, environment));

@@ -76,7 +76,7 @@ impl Farm {
 
     fn send(&mut self, peer: i32, tag: i32) {
         self.clock += 1;
-        self.tracker.sent(SentMessage { peer, tag, bytes: 8, ticks: self.clock }, &mut self.memory);
+        self.tracker.sent(WorkMessage { peer, tag, bytes: 8, ticks: self.clock }, &mut self.memory);
     }
 
     /// Pieces of a round, by worker. Workers answer in turn.
