@@ -93,8 +93,8 @@ fn environment(mpi: &Mpi, folder: &Path) -> Vec<(String, String)> {
 }
 
 fn tune(mpi: &Mpi, folder: &Path, options: &[&str], command: Vec<String>) -> Outcome {
-    let binary = sintonia();
-    let own = [&[binary.as_str(), "tune"], options, &["--"]].concat();
+    let sintonia = sintonia();
+    let own = [&[sintonia.as_str(), "tune"], options, if command.is_empty() { &[] } else { &["--"] }].concat();
     let words = own.iter().map(ToString::to_string).chain(command);
     Process::new(words).env(&environment(mpi, folder)).limit(240).run_in(folder)
 }
