@@ -94,7 +94,8 @@ fn environment(mpi: &Mpi, folder: &Path) -> Vec<(String, String)> {
 
 fn tune(mpi: &Mpi, folder: &Path, options: &[&str], command: Vec<String>) -> Outcome {
     let sintonia = sintonia();
-    let own = [&[sintonia.as_str(), "tune"], options, if command.is_empty() { &[] } else { &["--"] }].concat();
+    let separator: &[&str] = if command.is_empty() { &[] } else { &["--"] };
+    let own = [&[sintonia.as_str(), "tune"], options, separator].concat();
     let words = own.iter().map(ToString::to_string).chain(command);
     Process::new(words).env(&environment(mpi, folder)).limit(240).run_in(folder)
 }
