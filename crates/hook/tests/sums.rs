@@ -191,7 +191,7 @@ fn t203_every_level_of_a_recursion_counts() {
 
 #[inline(never)]
 extern "C-unwind" fn leaves(round: u64) -> u64 {
-    if black_box(round) % 3 == 0 {
+    if black_box(round).is_multiple_of(3) {
         resume_unwind(Box::new(round));
     }
     round
