@@ -148,12 +148,12 @@ fn ledger(outcome: &Outcome, name: &str) -> [f64; 3] {
 }
 
 /// What a measure point was told: number of calls, and the statistics of each value.
-type PointTotals = Arc<Mutex<HashMap<usize, (u64, Vec<RunningStats>)>>>;
+type PointTotals = HashMap<usize, (u64, Vec<RunningStats>)>;
 
 /// A tunlet that adds up all summaries.
 struct AddingTunlet {
     points: Vec<MeasurePoint>,
-    totals: PointTotals,
+    totals: Arc<Mutex<PointTotals>>,
 }
 
 impl Tunlet for AddingTunlet {
@@ -180,18 +180,13 @@ fn point(function: &str, side: HookSide, values: &[&str]) -> MeasurePoint {
 }
 
 /// Runs the program with the test as its analyzer: what it printed, the summary of the run, and what each point was told.
-fn measure(
-    mpi: &Mpi,
-    ranks: usize,
-    arguments: &[&str],
-    points: Vec<MeasurePoint>,
-) -> (Outcome, TuningSummary, HashMap<usize, (u64, Vec<RunningStats>)>) {
+fn measure(mpi: &Mpi, ranks: usize, arguments: &[&str], points: Vec<MeasurePoint>) -> (Outcome, TuningSummary, PointTotals) {
     let folder = fresh_dir();
     let mut program = vec![compile(mpi, folder.path())];
     program.extend(arguments.iter().map(ToString::to_string));
     let (secret, doors) = (SharedSecret::new().expect("randomness"), folder.path().join("doors"));
     let tree = HostTree::new(ProcessCollector::open(&doors, &secret).expect("a door"), None, now_ns());
-    let totals = PointTotals::default();
+    let totals = Arc::<Mutex<PointTotals>>::default();
     let analyzer = Analyzer::new(vec![Box::new(AddingTunlet { points, totals: totals.clone() })], tree, false);
     let command = record_command(&folder.path().join("run.sin"), &[], mpi.launch(ranks, &program));
     let mut env = mpi.env.clone();
