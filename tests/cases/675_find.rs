@@ -89,7 +89,9 @@ fn build(mpi: &Mpi, folder: &Path, source: &str) {
 
 fn environment(mpi: &Mpi, folder: &Path) -> Vec<(String, String)> {
     let data = ("XDG_DATA_HOME".to_owned(), folder.join("data").display().to_string());
-    [mpi.env.clone(), vec![data]].concat()
+    // The tests' own setting would hide what is to be found.
+    let own = mpi.env.iter().filter(|(name, _)| name != "OMPI_MCA_mpi_yield_when_idle").cloned();
+    own.chain([data]).collect()
 }
 
 fn tune(mpi: &Mpi, folder: &Path, options: &[&str], command: Vec<String>) -> Outcome {
@@ -188,7 +190,8 @@ fn c677_an_allocator_that_keeps_freed_memory_pays_and_does_so_without_sintonia()
     assert!(found, "{result}");
     let claimed = result["speedup"]["ratio"].as_f64().expect("a ratio");
     let plain = plain_ratio(&mpi, folder.path(), &command);
-    assert!(plain > 1.2 && (0.4..2.5).contains(&(claimed / plain)), "{claimed} claimed, {plain} without Sintonia");
+    // The first iteration, which faults in any case, is part of the program's own time only.
+    assert!(plain > 2.0 && claimed > 2.0, "{claimed} claimed, {plain} without Sintonia");
 }
 
 #[test]

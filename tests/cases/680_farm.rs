@@ -139,18 +139,13 @@ fn c680_every_piece_has_the_size_of_the_published_formula() {
         let bare = run(mpi, folder.path(), &[], "680_farm", gives);
         for rule in ["static", "ss", "gss", "tss", "fac2", "wf"] {
             let weights = if rule == "wf" { ",weights=[3,1,1,1]" } else { "" };
-            // Sized where a piece is cut, after it is sent, and when a worker asks. If the program tells who is the master and what there is
-            // to do, the first round follows the rule, too.
-            let ways = [
-                ("at=\"give\",total=160,master=0", gives, 0),
-                ("at=\"MPI_Send\",total=\"ntasks\"", gives, 4),
-                ("total=\"ntasks\"", asks, 4),
-            ];
-            for (way, words, from) in ways {
+            // Sized where a piece is cut, after it is sent, and when a worker asks.
+            let ways = [("at=\"give\",total=160,master=0", gives), ("at=\"MPI_Send\",total=\"ntasks\"", gives), ("total=\"ntasks\"", asks)];
+            for (way, words) in ways {
                 let settings = format!("rule=\"{rule}\"{weights},{way}");
                 let (outcome, ledger) = tuned(mpi, folder.path(), &settings, words);
                 assert_eq!(outcome.stdout, bare.stdout, "{} {settings}", mpi.name);
-                expect_rounds(&ledger, from, rule, &format!("{} {settings} {words}", mpi.name));
+                expect_rounds(&ledger, 4, rule, &format!("{} {settings} {words}", mpi.name));
             }
         }
     });
@@ -200,8 +195,10 @@ fn c681_rules_with_measurements_follow_them() {
     // Where pauses take long, as on a busy machine, the program's own size is tried, too.
     let first_piece = |share: f64| (600.0 * share / p - 1e-9).ceil() as u64;
     let follows = |sizes: &&Vec<u64>| shares.iter().any(|(share, _)| sizes[0] == first_piece(*share));
+    // Half of the tasks, until their times are known.
+    let is_first = |sizes: &Vec<u64>| sizes[0] == first_piece(0.5);
     let is_own = |sizes: &Vec<u64>| sizes[0] == 60;
-    assert!(rounds.iter().skip(1).all(|sizes| follows(&sizes) || is_own(sizes)), "{shares:?} {rounds:?}");
+    assert!(rounds.iter().skip(1).all(|sizes| follows(&sizes) || is_own(sizes) || is_first(sizes)), "{shares:?} {rounds:?}");
     assert!(rounds.iter().filter(follows).count() > 0, "{shares:?} {rounds:?}");
 
     // One size, which overhead and deviation determine; and as many pieces as FAC2.

@@ -4,6 +4,8 @@ use serde::Serialize;
 use sintonia_program::graph::{PhaseTime, ProgramGraph};
 use sintonia_recording::{Error, Recording};
 
+use crate::run_facts::RunFacts;
+
 /// A loop with a smaller share of the run is not its main loop.
 const MIN_SHARE: f64 = 0.5;
 /// With fewer iterations, the loop says no more than the run.
@@ -18,7 +20,7 @@ pub struct MainLoop {
     pub iterations: u64,
     /// Seconds of a rank in it, the most.
     pub seconds: f64,
-    /// Its share of the time of all ranks.
+    /// Its share of the time from MPI_Init to MPI_Finalize.
     pub share: f64,
 }
 
@@ -40,25 +42,27 @@ impl MainLoop {
         if recording.header.profile {
             return Ok(Vec::new());
         }
+        // MPI_Init takes long with some libraries, and is no part of the work.
+        let work_s = RunFacts::from_recording(recording)?.work_s;
         let graph = ProgramGraph::from_recording(recording, || {})?;
         let phases = &graph.phases;
         let repeated = phases.children(None).filter(|phase| phases.list[*phase].repeats);
-        Ok(repeated.map(|phase| MainLoop::from_phase(&graph, phase)).collect())
+        Ok(repeated.map(|phase| MainLoop::from_phase(&graph, phase, work_s)).collect())
     }
 
-    fn from_phase(graph: &ProgramGraph, phase: usize) -> MainLoop {
+    fn from_phase(graph: &ProgramGraph, phase: usize, work_s: f64) -> MainLoop {
         let phases = &graph.phases;
-        let run = phases.children(None).map(|phase| phases.elapsed_ns(phase)).fold(0, u64::saturating_add).max(1);
         let nodes = &phases.list[phase].nodes;
         let is_outermost = |number: &usize| graph.loops[*number].parent.is_none() && nodes.contains(&graph.loops[*number].header);
         let outermost: Vec<usize> = (0..graph.loops.len()).filter(is_outermost).collect();
         let trips = graph.roles.iter().flat_map(|role| &role.trip_counts).filter(|(number, _)| outermost.contains(number));
         let longest = phases.ranks.iter().map(|(_, times): &(u32, Vec<PhaseTime>)| times[phase].elapsed_ns).max().unwrap_or(0);
+        let seconds = longest as f64 / 1e9;
         MainLoop {
             name: phases.list[phase].name.clone(),
             iterations: trips.map(|(_, counts)| counts.max).max().unwrap_or(0),
-            seconds: longest as f64 / 1e9,
-            share: phases.elapsed_ns(phase) as f64 / run as f64,
+            seconds,
+            share: if work_s > 0.0 { (seconds / work_s).min(1.0) } else { 0.0 },
         }
     }
 }

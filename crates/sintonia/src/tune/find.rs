@@ -4,6 +4,7 @@ mod display;
 mod live;
 mod process_sampler;
 mod trial;
+mod trial_measure;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,8 @@ use crate::record::RecordArgs;
 use crate::text::{format_plural, format_seconds};
 use crate::{Error, output};
 use display::{print_facts, print_result};
-use trial::{OutputCheck, PrintedNumber, TrialMeasure, TrialProgram};
+use trial::{OutputCheck, TrialProgram};
+use trial_measure::{PrintedNumber, TrialMeasure};
 
 /// A gain below this is not claimed.
 const FLOOR: f64 = 0.01;

@@ -3,7 +3,7 @@
 use sintonia_autotune::{CandidateResult, CandidateState, MainLoop, RunFacts, SearchEvent, SearchLimits, TunedSettings, TuningCandidate};
 
 use super::live::LiveVerdict;
-use super::trial::TrialMeasure;
+use super::trial_measure::TrialMeasure;
 use super::{FindOutcome, format_budget, shell_file};
 use crate::text::{format_percent, format_plural, format_seconds};
 
