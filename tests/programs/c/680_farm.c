@@ -51,13 +51,9 @@ static void master(int rounds)
         int busy = 0;
         next = 0;
         for (int worker = 1; worker <= nworkers && next < ntasks; worker++) {
-            if (asks) {
-                MPI_Status status;
-                MPI_Recv(NULL, 0, MPI_INT, MPI_ANY_SOURCE, ASK, MPI_COMM_WORLD, &status);
-                give(round, status.MPI_SOURCE);
-            } else {
-                give(round, worker);
-            }
+            /* In their order: a worker that asks twice before another one asks would be served twice. */
+            if (asks) MPI_Recv(NULL, 0, MPI_INT, worker, ASK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            give(round, worker);
             busy++;
         }
         while (busy > 0) {
