@@ -202,7 +202,7 @@ fn c686_an_attached_program_gets_the_findings_of_a_started_one() {
 fn c687_threads_and_signals_compute_the_same_whoever_attaches_and_is_killed() {
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
-        let program = [compile(mpi, folder.path(), "threads", THREADS), "400".into()];
+        let program = [compile(mpi, folder.path(), "threads", THREADS), "1200".into()];
         let bare = Running::start(folder.path(), "bare", &mpi.launch(2, &program), &mpi.env).end();
         assert!(bare.contains("interrupted often"), "{bare}");
         let running = Running::start(folder.path(), "program", &mpi.launch(2, &program), &mpi.env);
