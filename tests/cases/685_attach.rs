@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use sintonia_tests::{Hosts, Mpi, for_every_mpi, fresh_dir, sintonia, wait_until};
+use sintonia_tests::{Hosts, Mpi, for_every_mpi, fresh_dir, retry_assertions, sintonia, wait_until};
 
 const LEDGER: &str = include_str!("685_attach/ledger.c");
 const THREADS: &str = include_str!("685_attach/threads.c");
@@ -131,32 +131,34 @@ fn check_ledger(output: &str, report: &Value) {
 #[test]
 fn c685_calls_and_bytes_are_those_of_the_programs_ledger_and_the_iteration_is_its_own() {
     for_every_mpi(|mpi| {
-        let folder = fresh_dir();
-        let program = compile(mpi, folder.path(), "ledger", LEDGER);
-        let running = Running::start(folder.path(), "program", &mpi.launch(3, std::slice::from_ref(&program)), &mpi.env);
-        std::thread::sleep(Duration::from_millis(700));
-        let attach = Running::attach(folder.path(), "attach", &running, &["--json", "-o", "log.jsonl"]);
-        std::thread::sleep(Duration::from_secs(5));
-        File::create(folder.path().join("go")).expect("made");
-        let output = running.end();
-        let complaints = attach.complaints.clone();
-        attach.end();
-        let report = report(&std::fs::read_to_string(complaints).expect("complaints"));
-        check_ledger(&output, &report);
-        // With `go` there from the beginning, nobody attaches.
-        let bare = Running::start(folder.path(), "bare", &mpi.launch(3, &[program]), &mpi.env).end();
-        assert_eq!(lines(&output, "result "), lines(&bare, "result "));
-        let found = told(&report, "iteration");
-        let line = 1 + LEDGER.lines().position(|line| line.contains("/* the iteration */")).expect("a line");
-        let at = format!("at ledger.c:{line} (MPI_Allreduce)");
-        let iteration = found.iter().find(|what| what.ends_with(&at)).unwrap_or_else(|| panic!("{at}: {report}"));
-        let words: Vec<&str> = iteration.split_whitespace().collect();
-        let unit = if words[2] == "ms," { 1e-3 } else { 1.0 };
-        // Nine of ten iterations by the program's own clock; the load of the machine changes meanwhile.
-        let own = &lines(&output, "iteration ")[0];
-        let (short, long) = (number(words[1]) * unit / number(own[0]), number(words[1]) * unit / number(own[1]));
-        println!("{}: {iteration}: {short:.2} of the program's short ones, {long:.2} of its long ones", mpi.name);
-        assert!(short > 0.9 && long < 1.1, "{iteration}: {output}");
+        retry_assertions(|| {
+            let folder = fresh_dir();
+            let program = compile(mpi, folder.path(), "ledger", LEDGER);
+            let running = Running::start(folder.path(), "program", &mpi.launch(3, std::slice::from_ref(&program)), &mpi.env);
+            std::thread::sleep(Duration::from_millis(700));
+            let attach = Running::attach(folder.path(), "attach", &running, &["--json", "-o", "log.jsonl"]);
+            std::thread::sleep(Duration::from_secs(5));
+            File::create(folder.path().join("go")).expect("made");
+            let output = running.end();
+            let complaints = attach.complaints.clone();
+            attach.end();
+            let report = report(&std::fs::read_to_string(complaints).expect("complaints"));
+            check_ledger(&output, &report);
+            // With `go` there from the beginning, nobody attaches.
+            let bare = Running::start(folder.path(), "bare", &mpi.launch(3, &[program]), &mpi.env).end();
+            assert_eq!(lines(&output, "result "), lines(&bare, "result "));
+            let found = told(&report, "iteration");
+            let line = 1 + LEDGER.lines().position(|line| line.contains("/* the iteration */")).expect("a line");
+            let at = format!("at ledger.c:{line} (MPI_Allreduce)");
+            let iteration = found.iter().find(|what| what.ends_with(&at)).unwrap_or_else(|| panic!("{at}: {report}"));
+            let words: Vec<&str> = iteration.split_whitespace().collect();
+            let unit = if words[2] == "ms," { 1e-3 } else { 1.0 };
+            // Nine of ten iterations by the program's own clock; the load of the machine changes meanwhile.
+            let own = &lines(&output, "iteration ")[0];
+            let (short, long) = (number(words[1]) * unit / number(own[0]), number(words[1]) * unit / number(own[1]));
+            println!("{}: {iteration}: {short:.2} of the program's short ones, {long:.2} of its long ones", mpi.name);
+            assert!(short > 0.9 && long < 1.1, "{iteration}: {output}");
+        });
     });
 }
 
@@ -164,37 +166,39 @@ fn c685_calls_and_bytes_are_those_of_the_programs_ledger_and_the_iteration_is_it
 #[test]
 fn c686_an_attached_program_gets_the_findings_of_a_started_one() {
     for_every_mpi(|mpi| {
-        let folder = fresh_dir();
-        let program = [compile(mpi, folder.path(), "ledger", LEDGER), "5000".into(), "4".into()];
-        let is_told = |text: &str| text.contains("is spent waiting; where: in MPI_Allreduce") && text.contains("iteration: every");
-        let go = folder.path().join("go");
-        let mut texts = Vec::new();
-        for attaches in [true, false] {
-            let _ = std::fs::remove_file(&go);
-            let launch = mpi.launch(3, &program);
-            let tune = [sintonia(), "tune".into(), "-o".into(), "twin.sin".into(), "--".into()];
-            let command = if attaches { launch } else { tune.into_iter().chain(launch).collect() };
-            let running = Running::start(folder.path(), "program", &command, &mpi.env);
-            let attach = attaches.then(|| {
-                std::thread::sleep(Duration::from_millis(700));
-                Running::attach(folder.path(), "attach", &running, &["-o", "log.jsonl"])
-            });
-            let complaints = attach.as_ref().map_or(running.complaints.clone(), |attach| attach.complaints.clone());
-            let said = || std::fs::read_to_string(&complaints).unwrap_or_default();
-            let since = Instant::now();
-            while !is_told(&said()) {
-                assert!(since.elapsed() < Duration::from_secs(60), "{}: {}", mpi.name, said());
-                std::thread::sleep(Duration::from_millis(50));
+        retry_assertions(|| {
+            let folder = fresh_dir();
+            let program = [compile(mpi, folder.path(), "ledger", LEDGER), "5000".into(), "4".into()];
+            let is_told = |text: &str| text.contains("is spent waiting; where: in MPI_Allreduce") && text.contains("iteration: every");
+            let go = folder.path().join("go");
+            let mut texts = Vec::new();
+            for attaches in [true, false] {
+                let _ = std::fs::remove_file(&go);
+                let launch = mpi.launch(3, &program);
+                let tune = [sintonia(), "tune".into(), "-o".into(), "twin.sin".into(), "--".into()];
+                let command = if attaches { launch } else { tune.into_iter().chain(launch).collect() };
+                let running = Running::start(folder.path(), "program", &command, &mpi.env);
+                let attach = attaches.then(|| {
+                    std::thread::sleep(Duration::from_millis(700));
+                    Running::attach(folder.path(), "attach", &running, &["-o", "log.jsonl"])
+                });
+                let complaints = attach.as_ref().map_or(running.complaints.clone(), |attach| attach.complaints.clone());
+                let said = || std::fs::read_to_string(&complaints).unwrap_or_default();
+                let since = Instant::now();
+                while !is_told(&said()) {
+                    assert!(since.elapsed() < Duration::from_secs(60), "{}: {}", mpi.name, said());
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                File::create(&go).expect("made");
+                texts.push(running.end());
+                attach.into_iter().for_each(|attach| drop(attach.end()));
+                if attaches {
+                    let is_listed = |line: &str| line.contains(" calls, ") && line.ends_with(" in all processes");
+                    assert!(said().lines().any(is_listed), "the summary: {}", said());
+                }
             }
-            File::create(&go).expect("made");
-            texts.push(running.end());
-            attach.into_iter().for_each(|attach| drop(attach.end()));
-            if attaches {
-                let is_listed = |line: &str| line.contains(" calls, ") && line.ends_with(" in all processes");
-                assert!(said().lines().any(is_listed), "the summary: {}", said());
-            }
-        }
-        assert_eq!(lines(&texts[0], "result "), lines(&texts[1], "result "));
+            assert_eq!(lines(&texts[0], "result "), lines(&texts[1], "result "));
+        });
     });
 }
 

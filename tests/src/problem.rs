@@ -88,6 +88,15 @@ pub fn retry_until_ok(run: impl Fn() -> Result<(), String>) {
     }
 }
 
+/// The same for a check that panics.
+pub fn retry_assertions(check: impl Fn()) {
+    let why = |panic: Box<dyn std::any::Any + Send>| match panic.downcast::<String>() {
+        Ok(message) => *message,
+        Err(_) => "it panicked".to_owned(),
+    };
+    retry_until_ok(|| std::panic::catch_unwind(std::panic::AssertUnwindSafe(&check)).map_err(why));
+}
+
 /// Whether an item of a report is at the line marked `site:name` of `program`.
 pub fn is_at(item: &Value, program: &Program, site: &str) -> bool {
     let name = program.source.file_name().and_then(|name| name.to_str()).expect("a program has a name");
