@@ -132,6 +132,8 @@ unchanged! {
     c_273_thread_lives => "c/273_thread_lives";
     c_280_sizes => "c/280_sizes";
     c_281_tasks => "c/281_tasks";
+    c_680_farm => "c/680_farm";
+    c_681_blocks => "c/681_blocks";
     c_700_head_to_head => "c/700_head_to_head";
     c_710_fixed_work => "c/710_fixed_work";
     c_800_halo => "c/800_halo";

@@ -26,7 +26,7 @@ const SEARCH: &str = "search:iteration=\"iterate\",variables={knob=[4,8]}";
 fn run(mpi: &Mpi, folder: &Path, options: &[&str], law: &str, count: usize) -> Outcome {
     let program = folder.join("ledger");
     if !program.is_file() {
-        mpi.compile(&[tests_dir().join("programs/c/670_ledger.c")], &program);
+        mpi.compile(&[tests_dir().join("cases/670_truth/ledger.c")], &program);
     }
     std::fs::write(folder.join("rule.tunlet"), RULE).expect("written");
     let command = sintonia();
@@ -157,7 +157,7 @@ fn c674_a_hot_function_is_hooked_for_a_change_and_not_after_it() {
         retry_assertions(|| {
             let folder = fresh_dir();
             let program = folder.path().join("hot");
-            mpi.compile(&[tests_dir().join("programs/c/674_hot.c")], &program);
+            mpi.compile(&[tests_dir().join("cases/670_truth/hot.c")], &program);
             std::fs::write(folder.path().join("hot.tunlet"), tunlet).expect("written");
             let own = [&sintonia(), "tune", "--tunlet", "hot.tunlet", "--json", "-o", "run.sin", "--"].map(String::from);
             let launched = mpi.launch(1, &[program.display().to_string()]);
