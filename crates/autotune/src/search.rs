@@ -53,7 +53,7 @@ pub struct TrialRun {
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TrialOutcome {
-    /// It did what the reference does, in so many seconds.
+    /// Its output equals that of the reference; its time in seconds.
     Measured(f64),
     /// It failed or did something else: why.
     Rejected(String),

@@ -29,7 +29,7 @@ pub struct TunedSettings {
     pub found_s: u64,
     /// The settings; empty if none pay.
     pub environment: Environment,
-    /// The gain, as it was confirmed.
+    /// The confirmed gain.
     pub gain: Option<ConfirmedGain>,
 }
 

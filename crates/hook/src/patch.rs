@@ -230,7 +230,7 @@ pub fn unhook_all() -> Result<(), PatchError> {
 enum SiteCode {
     /// The jump, or a trap.
     Hooked,
-    /// The function as it was.
+    /// The original code.
     Original,
     /// Something else, or nothing: the library was unloaded, and perhaps another one took its place.
     Other,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use sintonia_link::{host_name, local_addresses};
 use sintonia_placement::launcher::{available_hosts, is_same_host};
 
-/// Options by which launchers are told their remote shell.
+/// Options of launchers that select the remote shell.
 const AGENT_OPTIONS: [&str; 4] = ["plm_rsh_agent", "plm_ssh_agent", "launcher-exec", "bootstrap-exec"];
 /// Environment variables for the same.
 const AGENT_VARIABLES: [&str; 4] =

@@ -27,7 +27,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time for a host to end.
 const END_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What another host is told.
+/// Parameters of the command that is started on another host.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct RemoteSettings {
     /// The shared secret.
