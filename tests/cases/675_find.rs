@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use sintonia_tests::{Mpi, Outcome, Process, for_every_mpi, fresh_dir, retry_assertions, sintonia};
+use sintonia_tests::{Hosts, Mpi, Outcome, Process, for_every_mpi, fresh_dir, retry_assertions, sintonia};
 
 /// Sleeps in a loop. Variables of the environment change for how long, and what it prints.
 const SLEEPER: &str = r#"
@@ -81,6 +81,57 @@ int main(int c, char **v)
 }
 "#;
 
+/// Does its items in pieces of `block`, each of which costs the same. `scale` changes the result, `fixed` cannot be set.
+const BLOCKS: &str = r#"
+#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+int block = 4, items = 64, scale = 1;
+const int fixed = 3;
+int main(int c, char **v)
+{
+    MPI_Init(&c, &v);
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    double began = MPI_Wtime();
+    long sum = 0, all = 0;
+    for (int step = 0; step < 120; step++) {
+        for (int i = 0; i < items; i += block) {
+            usleep(300);
+            for (int j = i; j < i + block && j < items; j++)
+                sum += (long)j * scale + *(volatile const int *)&fixed;
+        }
+        MPI_Allreduce(&sum, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    }
+    if (rank == 0)
+        printf("result %ld\nloop time %.6f s\n", all, MPI_Wtime() - began);
+    MPI_Finalize();
+}
+"#;
+
+/// Ranks 0 and 2, and 1 and 3, exchange long messages.
+const DISTANT_PAIRS: &str = r#"
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+enum { BYTES = 1 << 20 };
+int main(int c, char **v)
+{
+    MPI_Init(&c, &v);
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    char *out = calloc(BYTES, 1), *in = calloc(BYTES, 1);
+    int peer = (rank + 2) % 4;
+    double began = MPI_Wtime();
+    for (int i = 0; i < 150; i++)
+        MPI_Sendrecv(out, BYTES, MPI_CHAR, peer, 0, in, BYTES, MPI_CHAR, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("loop time %.6f s\n", MPI_Wtime() - began);
+    MPI_Finalize();
+}
+"#;
+
 fn build(mpi: &Mpi, folder: &Path, source: &str) {
     let file = folder.join("app.c");
     std::fs::write(&file, source).expect("a source file");
@@ -120,6 +171,11 @@ fn plain_time(mpi: &Mpi, folder: &Path, before: &str, command: &[String]) -> f64
     let line = format!("{before}{}", command.join(" "));
     let outcome = Process::new(["sh", "-c", &line]).env(&mpi.env).run_in(folder);
     outcome.expect_status(0);
+    loop_time(&outcome)
+}
+
+/// The time that the program itself has measured.
+fn loop_time(outcome: &Outcome) -> f64 {
     let text = outcome.stdout.split("loop time ").nth(1).expect("a time");
     text.split_whitespace().next().expect("a number").parse().expect("a number")
 }
@@ -137,7 +193,7 @@ fn plain_ratio(mpi: &Mpi, folder: &Path, command: &[String]) -> f64 {
 
 fn state<'a>(result: &'a Value, variable: &str) -> &'a Value {
     let candidates = result["candidates"].as_array().expect("candidates");
-    let found = candidates.iter().find(|one| !one["settings"][variable].is_null());
+    let found = candidates.iter().find(|one| !one["settings"]["environment"][variable].is_null());
     &found.unwrap_or_else(|| panic!("{variable} is no candidate: {result}"))["state"]
 }
 
@@ -249,4 +305,75 @@ fn c679_what_was_found_is_used_printed_and_remembered() {
         let refused = tune(&mpi, folder.path(), options, command.iter().map(ToString::to_string).collect());
         assert!(refused.status != 0 && refused.stderr.contains(wrong), "{options:?}: {}", refused.text());
     }
+}
+
+#[test]
+fn c694_a_variable_of_the_program_is_tuned_if_it_is_named() {
+    for_every_mpi(|mpi| {
+        retry_assertions(|| {
+            let folder = fresh_dir();
+            build(mpi, folder.path(), BLOCKS);
+            let command = mpi.launch(2, &app());
+            let options = ["--budget", "34runs", "--variable", "block", "--variable", "scale=2", "--variable", "fixed=5"];
+            let (outcome, result) = find(mpi, folder.path(), &options, command.clone());
+            assert_eq!(result["gain_claimed"], true, "{result}");
+            assert_eq!(result["variables"]["block"], 16, "{result}");
+            for (variable, reason) in [("scale", "result"), ("fixed", "cannot be set")] {
+                let candidates = result["candidates"].as_array().expect("candidates");
+                let one = candidates.iter().find(|one| !one["settings"]["variables"][variable].is_null()).expect("a candidate");
+                assert!(one["state"]["rejected"].as_str().is_some_and(|why| why.contains(reason)), "{one}");
+            }
+            // What the program measures itself, in turn, and its results.
+            let mut best = [f64::INFINITY; 2];
+            for _ in 0..3 {
+                best[0] = best[0].min(plain_time(mpi, folder.path(), "", &command));
+                let used = tune(mpi, folder.path(), &["--use", "app.tuned.toml"], command.clone());
+                best[1] = best[1].min(loop_time(used.expect_status(0)));
+                assert_eq!(used.stdout.lines().next(), outcome.stdout.lines().next(), "{}", used.text());
+            }
+            assert!(best[0] / best[1] > 2.0, "{best:?}");
+            let left: Vec<_> = std::fs::read_dir(folder.path()).expect("a folder").flatten().map(|entry| entry.file_name()).collect();
+            assert!(!left.iter().any(|name| name.to_string_lossy().ends_with(".sin")), "nothing is recorded: {left:?}");
+        });
+    });
+}
+
+#[test]
+fn c695_variables_are_tried_unnamed_only_if_that_is_allowed_and_they_look_like_sizes() {
+    let mpi = Mpi::named("mpich");
+    let folder = fresh_dir();
+    build(&mpi, folder.path(), BLOCKS);
+    let tried = |options: &[&str]| {
+        let outcome = tune(&mpi, folder.path(), &[&["--find", "--dry-run"], options].concat(), mpi.launch(2, &app()));
+        outcome.expect_status(0).stderr.clone()
+    };
+    let allowed = tried(&["--allow-variables"]);
+    for value in [1, 2, 8, 16] {
+        assert!(allowed.contains(&format!("block = {value} ")), "{allowed}");
+    }
+    assert!(!allowed.contains("items =") && !allowed.contains("scale ="), "{allowed}");
+    assert!(!tried(&[]).contains("block ="));
+    let refused = tune(&mpi, folder.path(), &["--find", "--variable", "blok"], mpi.launch(2, &app()));
+    assert!(refused.status == 1 && refused.stderr.contains("blok") && refused.stderr.contains("--list"), "{}", refused.text());
+}
+
+#[test]
+fn c696_ranks_on_several_hosts_are_placed_by_their_messages() {
+    let Some(hosts) = Hosts::create() else { return };
+    let mpi = Mpi::named("openmpi");
+    retry_assertions(|| {
+        let folder = fresh_dir();
+        build(&mpi, folder.path(), DISTANT_PAIRS);
+        let command = hosts.launch(&mpi, 4, 2, &[folder.path().join("app").display().to_string()]);
+        let (_, result) = find(&mpi, folder.path(), &["--budget", "40runs", "--save", "app.tuned.toml"], command.clone());
+        assert_eq!(result["gain_claimed"], true, "{result}");
+        assert!(result["placed_command"].is_array(), "{result}");
+        let file = std::fs::read_to_string(folder.path().join("app.tuned.rankfile")).expect("the placement is kept");
+        let placed: Vec<&str> = file.lines().collect();
+        assert!(placed.len() == 4 && placed[0] == placed[2] && placed[1] == placed[3] && placed[0] != placed[1], "{file}");
+        let used = tune(&mpi, folder.path(), &["--use", "app.tuned.toml"], command.clone());
+        assert!(used.expect_status(0).stdout.contains("loop time"), "{}", used.text());
+        let other = tune(&mpi, folder.path(), &["--use", "app.tuned.toml"], [command, vec!["more".into()]].concat());
+        assert!(other.expect_status(0).stderr.contains("another command"), "{}", other.text());
+    });
 }

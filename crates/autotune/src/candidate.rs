@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::environment::Environment;
+use crate::trial_settings::TrialSettings;
 
 /// A setting to try.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -11,8 +11,8 @@ pub struct TuningCandidate {
     pub name: String,
     /// Candidates of one group are alternatives: only one of them is part of a combination.
     pub group: String,
-    /// The variables it sets.
-    pub settings: Environment,
+    /// What it sets.
+    pub settings: TrialSettings,
     /// Why it is tried for this program.
     pub reason: String,
     /// Share of the program's time that it can affect, as far as the recorded run tells; those with more are tried first.

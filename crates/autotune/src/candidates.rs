@@ -64,7 +64,7 @@ pub fn find_candidates(run: &RunFacts, system: &SystemFacts) -> Vec<TuningCandid
     openmp::add_candidates(run, system, &mut list);
     memory::add_candidates(run, system, &mut list);
     let is_set = |(name, value): (&str, &str)| system.environment.get(name).is_some_and(|set| set == value);
-    list.candidates.retain(|one| one.relevance >= MIN_RELEVANCE && !one.settings.iter().all(is_set));
+    list.candidates.retain(|one| one.relevance >= MIN_RELEVANCE && !one.settings.environment.iter().all(is_set));
     list.candidates.sort_by(|one, other| other.relevance.total_cmp(&one.relevance));
     list.candidates
 }
@@ -81,7 +81,7 @@ impl CandidateList {
         self.candidates.push(TuningCandidate {
             name: name.into(),
             group: group.to_owned(),
-            settings: Environment::new(settings.iter().copied()),
+            settings: Environment::new(settings.iter().copied()).into(),
             reason: reason.into(),
             relevance,
         });
@@ -120,7 +120,7 @@ mod tests {
     }
 
     fn names(run: &RunFacts, system: &SystemFacts) -> Vec<String> {
-        find_candidates(run, system).iter().flat_map(|one| one.settings.names().map(str::to_owned).collect::<Vec<_>>()).collect()
+        find_candidates(run, system).iter().flat_map(|one| one.settings.environment.names().map(str::to_owned).collect::<Vec<_>>()).collect()
     }
 
     #[test]
@@ -160,7 +160,7 @@ mod tests {
         let faulting = RunFacts { faults_per_s: 1e5, ..run() };
         let all = find_candidates(&faulting, &SystemFacts::default());
         let first = all.iter().find(|one| one.group == "allocator").unwrap();
-        let environment = first.settings.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let environment = first.settings.environment.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let rest = find_candidates(&faulting, &SystemFacts { environment, ..SystemFacts::default() });
         assert!(!rest.contains(first) && rest.len() + 1 == all.len());
     }

@@ -14,8 +14,8 @@ use serde::Serialize;
 use sintonia_fit::SplitMix64;
 
 use crate::candidate::TuningCandidate;
-use crate::environment::Environment;
 use crate::ratio_interval::{MIN_PAIRS, RatioInterval};
+use crate::trial_settings::TrialSettings;
 
 /// Most rounds of the screening.
 const MAX_ROUNDS: usize = 4;
@@ -65,7 +65,7 @@ pub trait TrialRunner {
     type Error;
 
     /// Runs it with these settings; without any, it is a reference run.
-    fn run(&mut self, settings: &Environment) -> Result<TrialRun, Self::Error>;
+    fn run(&mut self, settings: &TrialSettings) -> Result<TrialRun, Self::Error>;
 
     /// Tells what happens.
     fn tell(&mut self, event: SearchEvent<'_>);
@@ -98,7 +98,7 @@ pub enum SearchEvent<'a> {
     /// The confirmation begins.
     Confirming {
         /// The settings.
-        settings: &'a Environment,
+        settings: &'a TrialSettings,
         /// Number of pairs.
         pairs: usize,
     },
@@ -147,7 +147,7 @@ pub struct SearchResult {
     /// The candidates, in the order given.
     pub candidates: Vec<CandidateResult>,
     /// The settings that were confirmed or not; empty if nothing seemed to pay.
-    pub settings: Environment,
+    pub settings: TrialSettings,
     /// Pairs of reference time and tuned time of the confirmation, in seconds.
     pub pairs: Vec<[f64; 2]>,
     /// The gain in the confirmation; `None` if nothing seemed to pay or a run was rejected.
@@ -174,14 +174,14 @@ pub fn search<R: TrialRunner>(candidates: &[TuningCandidate], limits: SearchLimi
 #[derive(Clone)]
 struct Contender {
     name: String,
-    settings: Environment,
+    settings: TrialSettings,
     /// Logarithms of the ratios to the reference.
     logs: Vec<f64>,
     rejected: Option<String>,
 }
 
 impl Contender {
-    fn new(name: impl Into<String>, settings: Environment) -> Contender {
+    fn new(name: impl Into<String>, settings: TrialSettings) -> Contender {
         Contender { name: name.into(), settings, logs: Vec::new(), rejected: None }
     }
 
@@ -233,7 +233,7 @@ impl<'a, R: TrialRunner> Search<'a, R> {
         runs.saturating_sub(1) * BLOCK / (BLOCK + 1)
     }
 
-    fn run(&mut self, settings: &Environment) -> Result<TrialOutcome, R::Error> {
+    fn run(&mut self, settings: &TrialSettings) -> Result<TrialOutcome, R::Error> {
         let run = self.runner.run(settings)?;
         self.elapsed_s += run.elapsed_s;
         self.runs += 1;
@@ -243,7 +243,7 @@ impl<'a, R: TrialRunner> Search<'a, R> {
     /// Logarithm of the time of a reference run; a rejected one (a disturbed output) is repeated once.
     fn run_reference(&mut self) -> Result<Option<f64>, R::Error> {
         for _ in 0..2 {
-            if let TrialOutcome::Measured(seconds) = self.run(&Environment::default())?
+            if let TrialOutcome::Measured(seconds) = self.run(&TrialSettings::default())?
                 && seconds > 0.0
             {
                 self.references.push(seconds);
@@ -339,7 +339,7 @@ impl<'a, R: TrialRunner> Search<'a, R> {
     /// The first of each group that goes together with those before.
     fn one_of_each_group(&self, sorted: &[usize]) -> Vec<usize> {
         let mut chosen: Vec<usize> = Vec::new();
-        let mut together = Environment::default();
+        let mut together = TrialSettings::default();
         for index in sorted {
             let group = &self.candidates[*index].group;
             let is_new = chosen.iter().all(|other| self.candidates[*other].group != *group);
@@ -372,7 +372,7 @@ impl<'a, R: TrialRunner> Search<'a, R> {
     }
 
     fn together(&self, chosen: &[usize]) -> Contender {
-        let settings = chosen.iter().try_fold(Environment::default(), |all, index| all.merge(&self.contenders[*index].settings));
+        let settings = chosen.iter().try_fold(TrialSettings::default(), |all, index| all.merge(&self.contenders[*index].settings));
         let names: Vec<&str> = chosen.iter().map(|index| self.contenders[*index].name.as_str()).collect();
         Contender::new(names.join(" + "), settings.unwrap_or_default())
     }
@@ -416,11 +416,11 @@ impl<'a, R: TrialRunner> Search<'a, R> {
     }
 
     /// Runs the reference and the settings, in this order or the other; or why a run does not count.
-    fn run_pair(&mut self, settings: &Environment, is_reversed: bool) -> Result<Result<[f64; 2], String>, R::Error> {
+    fn run_pair(&mut self, settings: &TrialSettings, is_reversed: bool) -> Result<Result<[f64; 2], String>, R::Error> {
         let mut pair = [0.0; 2];
         for way in if is_reversed { [1, 0] } else { [0, 1] } {
             let outcome = match way {
-                0 => self.run(&Environment::default())?,
+                0 => self.run(&TrialSettings::default())?,
                 _ => self.run(settings)?,
             };
             match outcome {
@@ -453,6 +453,7 @@ impl<'a, R: TrialRunner> Search<'a, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::environment::Environment;
 
     /// A program whose run time follows a formula of its settings, with noise and a machine that gets slower and faster.
     struct SimulatedProgram {
@@ -472,15 +473,16 @@ mod tests {
     impl TrialRunner for SimulatedProgram {
         type Error = std::convert::Infallible;
 
-        fn run(&mut self, settings: &Environment) -> Result<TrialRun, Self::Error> {
+        fn run(&mut self, settings: &TrialSettings) -> Result<TrialRun, Self::Error> {
             self.runs += 1;
             let drift = 1.0 + 0.1 * (self.runs as f64 / 9.0).sin();
             let factor: f64 = settings
+                .environment
                 .names()
                 .map(|name| self.factors.iter().find(|(known, _)| *known == name).map_or(1.0, |(_, factor)| *factor))
                 .product();
             let seconds = drift * factor * (self.noise * self.random.standard_normal()).exp();
-            let is_broken = settings.names().any(|name| Some(name) == self.broken);
+            let is_broken = settings.environment.names().any(|name| Some(name) == self.broken);
             let outcome = if is_broken { TrialOutcome::Rejected("prints something else".into()) } else { TrialOutcome::Measured(seconds) };
             Ok(TrialRun { elapsed_s: seconds + 0.3, outcome })
         }
@@ -492,7 +494,7 @@ mod tests {
         let candidate = |name: &&str| TuningCandidate {
             name: (*name).to_owned(),
             group: (*name).to_owned(),
-            settings: Environment::new([(*name, "1")]),
+            settings: Environment::new([(*name, "1")]).into(),
             reason: String::new(),
             relevance: 0.5,
         };
@@ -511,7 +513,7 @@ mod tests {
         for seed in 0..20 {
             let mut program = SimulatedProgram::new(seed, 0.01, &[("B", 0.85), ("F", 0.9), ("C", 1.3)]);
             let result = find(&mut program);
-            let names: Vec<&str> = result.settings.names().collect();
+            let names: Vec<&str> = result.settings.environment.names().collect();
             assert_eq!(names, ["B", "F"], "{result:?}");
             let gain = result.gain.unwrap();
             assert!(result.is_claimed && (gain.ratio - 1.0 / (0.85 * 0.9)).abs() < 0.04, "{gain:?}");
@@ -531,7 +533,7 @@ mod tests {
         let mut program = SimulatedProgram::new(1, 0.01, &[("B", 0.5), ("F", 0.9)]);
         program.broken = Some("B");
         let result = find(&mut program);
-        assert_eq!(result.settings.names().collect::<Vec<_>>(), ["F"]);
+        assert_eq!(result.settings.environment.names().collect::<Vec<_>>(), ["F"]);
         assert_eq!(result.candidates[1].state, CandidateState::Rejected("prints something else".into()));
     }
 
@@ -543,7 +545,7 @@ mod tests {
         let mut program = SimulatedProgram::new(3, 0.01, &[("B", 0.85), ("F", 0.7)]);
         let limits = SearchLimits { budget_s: 65.0, run_s: 1.3, floor: 0.01 };
         let result = search(&all, limits, &mut program).unwrap();
-        assert_eq!(result.settings.names().collect::<Vec<_>>(), ["F"]);
+        assert_eq!(result.settings.environment.names().collect::<Vec<_>>(), ["F"]);
         assert_eq!(result.candidates[1].state, CandidateState::Surpassed);
     }
 

@@ -1,15 +1,18 @@
 //! `*.tuned.toml`: settings under which a program was faster, and by how much.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use sintonia_text::shell::shell_command;
 use sintonia_text::source_pos::SourcePos;
 use sintonia_toml_file::{TomlDocument, TomlReadError, TomlTable, TomlValue};
 
 use crate::environment::Environment;
 use crate::ratio_interval::RatioInterval;
+use crate::trial_settings::TrialSettings;
 
 /// Version of the format.
 const FORMAT: u64 = 1;
@@ -28,7 +31,7 @@ pub struct TunedSettings {
     /// When they were found, in seconds since the Unix epoch.
     pub found_s: u64,
     /// The settings; empty if none pay.
-    pub environment: Environment,
+    pub settings: TrialSettings,
     /// The confirmed gain.
     pub gain: Option<ConfirmedGain>,
 }
@@ -93,12 +96,16 @@ impl TunedSettings {
         let text_of = |value: Option<TomlValue<'_, TunedFileError>>| value.map_or(Ok(String::new()), |value| value.text());
         let settings = TunedSettings {
             program: text_of(file.take("program"))?,
-            command: file.take("command").map_or(Ok(Vec::new()), |list| list.list()?.iter().map(TomlValue::text).collect())?,
+            command: file.take("command").map_or(Ok(Vec::new()), |list| parse_words(&list))?,
             library: text_of(file.take("library"))?,
             machine: text_of(file.take("machine"))?,
             found_s: file.take("found_s").map_or(Ok(0), |value| value.count())?,
             gain: file.take("gain").map(|value| parse_gain(value.table("in [gain]")?)).transpose()?,
-            environment: parse_environment(file.require("environment")?.table("in [environment]")?)?,
+            settings: TrialSettings {
+                environment: parse_environment(file.require("environment")?.table("in [environment]")?)?,
+                variables: file.take("variables").map_or(Ok(BTreeMap::new()), |value| parse_variables(value.table("in [variables]")?))?,
+                placed_command: file.take("placed_command").map(|list| parse_words(&list)).transpose()?,
+            },
         };
         file.finish().map(|()| settings)
     }
@@ -106,9 +113,11 @@ impl TunedSettings {
     /// The text of the file.
     pub fn to_toml(&self) -> String {
         let mut text = String::from("# Written by sintonia tune --find. To use it: sintonia tune --use FILE -- COMMAND\n");
-        let command = self.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(", ");
-        let _ = writeln!(text, "format = {FORMAT}\nprogram = {}\ncommand = [{command}]", quoted(&self.program));
+        let _ = writeln!(text, "format = {FORMAT}\nprogram = {}\ncommand = {}", quoted(&self.program), quoted_list(&self.command));
         let _ = writeln!(text, "library = {}\nmachine = {}\nfound_s = {}", quoted(&self.library), quoted(&self.machine), self.found_s);
+        if let Some(placed) = &self.settings.placed_command {
+            let _ = writeln!(text, "\n# The command with its ranks placed by their messages.\nplaced_command = {}", quoted_list(placed));
+        }
         if let Some(ConfirmedGain { speedup, reference_s, tuned_s, measure }) = &self.gain {
             let RatioInterval { low, ratio, high, pairs } = speedup;
             let _ = writeln!(
@@ -119,20 +128,32 @@ impl TunedSettings {
             let _ = writeln!(text, "reference_s = {reference_s:?}\ntuned_s = {tuned_s:?}\nmeasure = {}", quoted(measure));
         }
         text.push_str("\n[environment]\n");
-        for (name, value) in self.environment.iter() {
+        for (name, value) in self.settings.environment.iter() {
             let _ = writeln!(text, "{} = {}", quoted_key(name), quoted(value));
+        }
+        if !self.settings.variables.is_empty() {
+            text.push_str("\n# Variables of the program, set before it returns from MPI_Init.\n[variables]\n");
+        }
+        for (name, value) in &self.settings.variables {
+            let _ = writeln!(text, "{} = {value}", quoted_key(name));
         }
         text
     }
 
-    /// The text of a file for shells that exports the settings.
+    /// The text of a file for shells that exports the environment; comments tell what else belongs to the settings.
     pub fn to_shell(&self) -> String {
         let mut text = format!("# Settings for {}, found by sintonia tune --find", self.program);
         if let Some(gain) = &self.gain {
             let _ = write!(text, ": {:.3} times as fast", gain.speedup.ratio);
         }
         text.push('\n');
-        self.environment.export_lines().iter().for_each(|line| text.extend([line, "\n"]));
+        self.settings.environment.export_lines().iter().for_each(|line| text.extend([line, "\n"]));
+        if let Some(placed) = &self.settings.placed_command {
+            let _ = writeln!(text, "# The ranks are placed by this command line:\n# {}", shell_command(placed));
+        }
+        if !self.settings.variables.is_empty() {
+            text.push_str("# Variables of the program are set only under sintonia tune --use.\n");
+        }
         text
     }
 }
@@ -160,6 +181,18 @@ fn parse_environment(mut table: TomlTable<'_, TunedFileError>) -> Result<Environ
     Ok(Environment::new(variables.collect::<Result<Vec<_>, TunedFileError>>()?))
 }
 
+fn parse_variables(mut table: TomlTable<'_, TunedFileError>) -> Result<BTreeMap<String, i64>, TunedFileError> {
+    let variable = |value: TomlValue<'_, TunedFileError>| match value.finite_number()? {
+        number if number.fract() == 0.0 => Ok((value.key().to_owned(), number as i64)),
+        _ => Err(value.unexpected("an integer")),
+    };
+    table.take_all().into_iter().map(variable).collect()
+}
+
+fn parse_words(list: &TomlValue<'_, TunedFileError>) -> Result<Vec<String>, TunedFileError> {
+    list.list()?.iter().map(TomlValue::text).collect()
+}
+
 fn is_variable_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
@@ -180,6 +213,10 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
+fn quoted_list(words: &[String]) -> String {
+    format!("[{}]", words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(", "))
+}
+
 fn quoted_key(name: &str) -> String {
     if is_variable_name(name) { name.to_owned() } else { quoted(name) }
 }
@@ -195,7 +232,11 @@ mod tests {
             library: "Open MPI 4.1.4".into(),
             machine: "CPU, 2 processors".into(),
             found_s: 1_700_000_000,
-            environment: Environment::new([("MALLOC_MMAP_MAX_", "0"), ("OMPI_MCA_btl", "self,vader")]),
+            settings: TrialSettings {
+                environment: Environment::new([("MALLOC_MMAP_MAX_", "0"), ("OMPI_MCA_btl", "self,vader")]),
+                variables: [("config->block".to_owned(), 64), ("n".to_owned(), -1)].into(),
+                placed_command: Some(vec!["mpirun".into(), "--rankfile".into(), "a b".into()]),
+            },
             gain: Some(ConfirmedGain {
                 speedup: RatioInterval { low: 1.125, ratio: 1.25, high: 1.5, pairs: 8 },
                 reference_s: 2.5,
@@ -209,7 +250,7 @@ mod tests {
     fn what_is_written_is_read() {
         let path = Path::new("a.tuned.toml");
         assert_eq!(TunedSettings::parse(&settings().to_toml(), path).unwrap(), settings());
-        let without = TunedSettings { gain: None, environment: Environment::default(), ..settings() };
+        let without = TunedSettings { gain: None, settings: TrialSettings::default(), ..settings() };
         assert_eq!(TunedSettings::parse(&without.to_toml(), path).unwrap(), without);
     }
 
@@ -220,6 +261,7 @@ mod tests {
         assert!(error("format = 1\n[enviroment]\n").contains("environment"));
         assert!(error("format = 1\n[environment]\n\"A B\" = \"1\"\n").contains("a.tuned.toml:3"));
         assert!(error("format = 1\n[environment]\nA = 1\n").contains("must be"));
+        assert!(error("format = 1\n[environment]\n[variables]\nn = 1.5\n").contains("a.tuned.toml:4"));
         assert!(TunedSettings::read(Path::new("no-such.tuned.toml")).unwrap_err().to_string().contains("no-such"));
     }
 }

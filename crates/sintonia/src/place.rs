@@ -175,21 +175,24 @@ pub(crate) fn run(args: PlaceArgs) -> Result<ExitCode, Error> {
     };
     input.check_connected()?;
     let hosts = AvailableHosts::find(args.read_machine()?, args.parse_hosts_option()?, &input)?;
-    let proposal = find_placement(&args, &input, &hosts)?;
+    let proposal = find_placement(&args.request(), &input, &hosts)?;
     let written = launcher_file::write_if_useful(&args, &input, &hosts, &proposal)?;
     let goal = args.objective.into();
     args.print(&PlacementReport { goal, input: &input, hosts: &hosts, proposal: &proposal, written: &written, measured: None })
 }
 
-fn read_ranks(path: &Path) -> Result<PlacementInput, Error> {
+pub(crate) fn read_ranks(path: &Path) -> Result<PlacementInput, Error> {
     let recording = Recording::open(path)?;
     let progress = ProgressBar::new("reading ranks", recording.header.ranks.len());
     Ok(PlacementInput::from_recording(path, recording, || progress.step())?)
 }
 
-fn find_placement(args: &PlaceArgs, input: &PlacementInput, hosts: &AvailableHosts) -> Result<PlacementProposal, Error> {
-    let request = args.request();
-    let search = ProposalSearch::new(&request, input, hosts)?;
+pub(crate) fn find_placement(
+    request: &PlacementRequest,
+    input: &PlacementInput,
+    hosts: &AvailableHosts,
+) -> Result<PlacementProposal, Error> {
+    let search = ProposalSearch::new(request, input, hosts)?;
     let critical = critical_messages(input)?;
     let bar = OnceCell::new();
     Ok(search.run(critical, &|total| bar.get_or_init(|| ProgressBar::new("replaying placements", total)).step())?)

@@ -71,7 +71,7 @@ pub(crate) fn run(args: RecordArgs) -> Result<ExitCode, Error> {
 /// before the command starts.
 pub(crate) fn record_command(
     args: &RecordArgs,
-    more: &[(&'static str, OsString)],
+    more: &[(&str, OsString)],
     began: &dyn Fn(&Path),
 ) -> Result<(ExitStatus, PathBuf), Error> {
     // Makes writes beyond a file size limit fail with an error. Handlers, unlike ignored signals, are not inherited by the program.
@@ -93,7 +93,7 @@ pub(crate) fn record_command(
 }
 
 /// Runs the command with the probe and keeps no recording; returns its status.
-pub(crate) fn run_without_recording(args: RecordArgs, more: &[(&'static str, OsString)]) -> Result<ExitStatus, Error> {
+pub(crate) fn run_without_recording(args: RecordArgs, more: &[(&str, OsString)]) -> Result<ExitStatus, Error> {
     let args = RecordArgs { profile: true, ..args };
     let Some(program) = args.command.first() else {
         return Err(Error::Other("give a program to list, or a command to run after `--`".into()));
@@ -117,7 +117,7 @@ fn is_disk_full(error: &Error) -> bool {
 
 type RecordOutcome = (ExitStatus, Result<SealReport, Error>);
 
-fn run_and_seal(args: &RecordArgs, executable: &Path, folder: &Path, more: &[(&'static str, OsString)]) -> Result<RecordOutcome, Error> {
+fn run_and_seal(args: &RecordArgs, executable: &Path, folder: &Path, more: &[(&str, OsString)]) -> Result<RecordOutcome, Error> {
     let command: Vec<String> = args.command.iter().map(|part| part.to_string_lossy().into_owned()).collect();
     let started_s = seconds_since_1970();
     let parameters: BTreeMap<String, f64> = args.param.iter().cloned().collect();
@@ -169,7 +169,7 @@ fn start_roll_call(token: &str) -> String {
     addresses.join(",")
 }
 
-fn spawn_command(executable: &Path, command: &[OsString], environment: &[(&'static str, OsString)]) -> Result<Child, Error> {
+fn spawn_command(executable: &Path, command: &[OsString], environment: &[(&str, OsString)]) -> Result<Child, Error> {
     let names: Vec<&str> = environment.iter().map(|(name, _)| *name).collect();
     Command::new(executable)
         .args(launcher_arguments(executable, &command[1..], &names))

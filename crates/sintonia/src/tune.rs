@@ -6,6 +6,7 @@ mod list;
 pub(crate) mod live_display;
 mod use_settings;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -24,12 +25,14 @@ use sintonia_tune::tunlets;
 use crate::{Error, help, output, record};
 use live_display::LiveDisplay;
 
+const DEFAULT_FAN_OUT: usize = 16;
+
 /// Arguments of `sintonia tune`.
 #[derive(clap::Args)]
 #[group(skip)]
 #[command(after_help = help::example!("sintonia tune --tunlet factoring -- mpirun -n 4 ./xfire fire.conf"))]
 pub(crate) struct TuneArgs {
-    /// Tunlet: factoring, workers, search, collectives, advise, or a file; of several, the first that sets a value wins
+    /// Tunlet: factoring, workers, search, set, collectives, advise, fuzzy, or a file; of several, the first that sets a value wins
     #[arg(long, value_name = "NAME", default_value = "advise")]
     tunlet: Vec<String>,
     /// Attach to a running program: one of its processes on this host, or its launcher
@@ -42,7 +45,7 @@ pub(crate) struct TuneArgs {
     #[arg(long)]
     watch: bool,
     /// Maximum number of hosts that one host collects from
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_FAN_OUT)]
     fan_out: usize,
     #[command(flatten)]
     find: find::FindArgs,
@@ -65,7 +68,7 @@ pub(crate) fn run(args: TuneArgs) -> Result<ExitCode, Error> {
         None => {}
     }
     if let Some(file) = &args.tuned.file {
-        return use_settings::run(&args.tuned, file, &args.record.command);
+        return use_settings::run(&args.tuned, file, args.record);
     }
     if args.find.find {
         return find::run(&args.find, &args.record);
@@ -76,21 +79,10 @@ pub(crate) fn run(args: TuneArgs) -> Result<ExitCode, Error> {
         let (watch, fan_out, json) = (args.watch, args.fan_out, args.record.json);
         return attach::run(attach::AttachOptions { process, tunlets, watch, fan_out, output, json });
     }
-    let failed = |what: &'static str| move |error: std::io::Error| Error::Other(format!("cannot {what}: {error}"));
-    let secret = SharedSecret::new().map_err(failed("create a secret"))?;
-    let folder = socket_folder();
-    let collector = ProcessCollector::open(&folder, &secret).map_err(failed("listen for the program's processes"))?;
-    let listener = HostListener::bind(&secret, args.fan_out).map_err(failed("listen for other hosts"))?;
-    let own = std::env::current_exe().map_err(failed("find the running executable"))?;
-    let more = [
-        ("SINTONIA_TUNE", folder.into_os_string()),
-        ("SINTONIA_SECRET", secret.to_hex().into()),
-        ("SINTONIA_COLLECT", own.into_os_string()),
-        ("SINTONIA_UP", listener.addresses().join(",").into()),
-        ("SINTONIA_FAN_OUT", args.fan_out.to_string().into()),
-    ];
+    let session = TuningSession::open(args.fan_out)?;
+    let more = session.environment()?;
     let json = args.record.json;
-    let analyzer = Analyzer::new(tunlets, HostTree::new(collector, Some(listener), now_ns()), args.watch);
+    let analyzer = session.analyzer(tunlets, args.watch);
     let growing = TuningLogWriter::default();
     let folder = growing.folder_cell();
     let tuning = TuningThread::start(analyzer, json, Some(growing));
@@ -100,6 +92,45 @@ pub(crate) fn run(args: TuneArgs) -> Result<ExitCode, Error> {
     write_log(&recording.join(decision::LOG_FILE), &summary)?;
     print_summary(&summary, record::exit_code(status), json);
     Ok(ExitCode::from(record::exit_code(status) as u8))
+}
+
+/// Where the processes of a program connect to, to be tuned.
+struct TuningSession {
+    folder: PathBuf,
+    secret: SharedSecret,
+    collector: ProcessCollector,
+    listener: HostListener,
+    fan_out: usize,
+}
+
+impl TuningSession {
+    fn open(fan_out: usize) -> Result<TuningSession, Error> {
+        let secret = SharedSecret::new().map_err(io_failed("create a secret"))?;
+        let folder = socket_folder();
+        let collector = ProcessCollector::open(&folder, &secret).map_err(io_failed("listen for the program's processes"))?;
+        let listener = HostListener::bind(&secret, fan_out).map_err(io_failed("listen for other hosts"))?;
+        Ok(TuningSession { folder, secret, collector, listener, fan_out })
+    }
+
+    /// The variables by which the processes find it.
+    fn environment(&self) -> Result<Vec<(&'static str, OsString)>, Error> {
+        let own = std::env::current_exe().map_err(io_failed("find the running executable"))?;
+        Ok(vec![
+            ("SINTONIA_TUNE", self.folder.clone().into_os_string()),
+            ("SINTONIA_SECRET", self.secret.to_hex().into()),
+            ("SINTONIA_COLLECT", own.into_os_string()),
+            ("SINTONIA_UP", self.listener.addresses().join(",").into()),
+            ("SINTONIA_FAN_OUT", self.fan_out.to_string().into()),
+        ])
+    }
+
+    fn analyzer(self, tunlets: Vec<Box<dyn Tunlet>>, is_watching: bool) -> Analyzer {
+        Analyzer::new(tunlets, HostTree::new(self.collector, Some(self.listener), now_ns()), is_watching)
+    }
+}
+
+fn io_failed(what: &'static str) -> impl Fn(std::io::Error) -> Error {
+    move |error| Error::Other(format!("cannot {what}: {error}"))
 }
 
 /// A tuning in progress, next to the program.

@@ -41,7 +41,7 @@ impl LoadedModule {
             .collect()
     }
 
-    fn code(&self, address: u64, size: u64) -> Vec<u8> {
+    pub(crate) fn code(&self, address: u64, size: u64) -> Vec<u8> {
         let file = self.file();
         let section = file.sections().find_map(|section| section.data_range(address, size).ok().flatten().map(<[u8]>::to_vec));
         section.unwrap_or_default()

@@ -17,6 +17,7 @@ mod inline_site;
 mod inlining;
 mod listing;
 mod location;
+mod loop_reads;
 mod module;
 mod named_function;
 mod symbol_names;

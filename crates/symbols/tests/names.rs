@@ -212,3 +212,42 @@ fn t025_every_function_is_listed_by_a_name_that_finds_it() {
         }
     }
 }
+
+/// Variables that loops read: in the loop itself, in a function called from it; not those that are only written, or read once.
+const LOOPS: &str = r#"
+#include <stdio.h>
+int bound = 10, step = 2, inner = 3, once = 4, written;
+__attribute__((noinline)) int callee(int i) { asm volatile("" ::: "memory"); return i + inner; }
+__attribute__((noinline)) int sum(void)
+{
+    int all = 0;
+    for (int i = 0; i < bound; i += step) {
+        all += callee(i);
+        written = i;
+        asm volatile("" ::: "memory");
+    }
+    return all;
+}
+int main(void) { int all = sum(); printf("%d\n", all + once); return 0; }
+"#;
+
+#[test]
+fn variables_that_loops_read_are_found() {
+    for options in [&["-g", "-O0"][..], &["-g", "-O2"], &["-g", "-O2", "-no-pie", "-fno-pie"]] {
+        for compiler in ["gcc", "clang"] {
+            let (_folder, program) = build(compiler, &[("loops.c", LOOPS)], options);
+            let image = ProgramImage::from_file(&program).expect("read");
+            let read = image.addresses_read_in_loops();
+            let is_read = |name: &str| {
+                let found = image.list_variables().into_iter().find(|variable| variable.name == name).expect("listed");
+                read.contains(&found.resolved.expect("resolved").location.fixed_address().expect("fixed"))
+            };
+            for name in ["bound", "step", "inner"] {
+                assert!(is_read(name), "{name} with {compiler} {options:?}");
+            }
+            for name in ["once", "written"] {
+                assert!(!is_read(name), "{name} with {compiler} {options:?}");
+            }
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! What can be tuned in a program: functions to hook, variables to set, control variables of the MPI library, and why others cannot.
 
+mod size_variables;
 mod survey;
 
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use sintonia_symbols::{InlineSite, ListedFunction, ListedVariable, ProgramImage,
 
 use crate::bind::decode_value;
 
+pub use size_variables::SizeVariable;
 pub use survey::ProgramSurvey;
 
 /// What can be tuned in a program.

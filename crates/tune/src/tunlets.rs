@@ -6,6 +6,7 @@ pub mod factoring;
 mod farm;
 pub mod fuzzy;
 pub mod search;
+pub mod set;
 pub mod workers;
 
 use std::path::Path;
@@ -24,6 +25,7 @@ pub const LIST: &[(&str, &str)] = &[
     ("factoring", "divides a master's work into batches, by the task times"),
     ("workers", "sets the number of workers of a master, by time and efficiency"),
     ("search", "searches the values of variables that minimise the iteration time"),
+    ("set", "gives variables of the program other initial values"),
     ("collectives", "selects the fastest algorithm of the most expensive collective, by trial"),
     ("advise", "reports why, where and when time is lost; changes nothing"),
     ("fuzzy", "sets variables by fuzzy rules; from a file"),
@@ -97,6 +99,7 @@ fn built_in(name: &str, settings: &SettingsSource) -> Result<Box<dyn Tunlet>, Tu
             let settings: search::SearchSettings = settings.parse()?;
             Ok(Box::new(tunlet_file::parse(&settings.to_toml(), Path::new("search"))?))
         }
+        "set" => Ok(Box::new(set::SetTunlet::new(settings.parse()?))),
         "collectives" => Ok(Box::new(collectives::CollectivesTunlet::new(settings.parse()?))),
         "advise" => Ok(Box::new(advise::AdviseTunlet::new(settings.parse()?))),
         "fuzzy" => Err(TunletOpenError::NeedsFile("fuzzy")),

@@ -51,7 +51,7 @@ pub(super) fn run(args: &PlaceArgs) -> Result<ExitCode, Error> {
     (input.name, input.path) = (program_label(&args.command), None);
     input.check_connected()?;
     let hosts = AvailableHosts::find(args.read_machine()?, choose_hosts(hosts, args, input.rank_count()), &input)?;
-    let proposal = find_placement(args, &input, &hosts)?;
+    let proposal = find_placement(&args.request(), &input, &hosts)?;
     let is_wanted = proposal.no_gain_reason.is_none() || args.force;
     let (written, measured) = match is_wanted {
         true => {

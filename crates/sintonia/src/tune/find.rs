@@ -2,7 +2,9 @@
 
 mod display;
 mod live;
+mod placement;
 mod process_sampler;
+pub(super) mod program_variables;
 mod trial;
 mod trial_measure;
 
@@ -12,8 +14,8 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sintonia_autotune::{
-    ConfirmedGain, Environment, MainLoop, RunFacts, RunIdentity, SearchLimits, SearchResult, SystemFacts, TunedSettings, TuningCandidate,
-    TuningMemory, find_candidates, search,
+    ConfirmedGain, Environment, MainLoop, RunFacts, RunIdentity, SearchLimits, SearchResult, SystemFacts, TrialSettings, TunedSettings,
+    TuningCandidate, TuningMemory, find_candidates, search,
 };
 use sintonia_recording::Recording;
 use sintonia_recording::program_name::{executables, program_name};
@@ -22,6 +24,8 @@ use crate::record::RecordArgs;
 use crate::text::{format_plural, format_seconds};
 use crate::{Error, output};
 use display::{print_facts, print_result};
+use placement::PlacementTrial;
+use program_variables::{VariableTrial, parse_variable};
 use trial::{OutputCheck, TrialProgram};
 use trial_measure::{PrintedNumber, TrialMeasure};
 
@@ -67,6 +71,13 @@ pub(crate) struct FindArgs {
     /// With --find: environment variable and values to try besides, such as BLOCK=16,32,64; may be repeated
     #[arg(long = "try", value_name = "NAME=VALUES", requires = "find", value_parser = parse_trial)]
     tries: Vec<(String, Vec<String>)>,
+    /// With --find: integer variable of the program and values to try, such as block=16,32,64; without values, a quarter to four times its
+    /// own; may be repeated
+    #[arg(long = "variable", value_name = "NAME[=VALUES]", requires = "find", value_parser = parse_variable)]
+    variables: Vec<VariableTrial>,
+    /// With --find: also try variables of the program that look like the size of a block and that its loops read
+    #[arg(long, requires = "find")]
+    allow_variables: bool,
     /// With --find: list what would be tried, and why, after the first run
     #[arg(long, requires = "find")]
     dry_run: bool,
@@ -90,6 +101,7 @@ enum FindBudget {
 /// Runs `sintonia tune --find`.
 pub(crate) fn run(args: &FindArgs, record: &RecordArgs) -> Result<ExitCode, Error> {
     let check = OutputCheck::new(args.verify.as_deref(), args.expect.as_deref())?;
+    let variables = program_variables::find_trials(&args.variables, args.allow_variables, &record.command)?;
     let words: Vec<String> = record.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let file = args.save.clone().unwrap_or_else(|| PathBuf::from(format!("{}.tuned.toml", program_name(&record.command))));
     output::check_writable(&file)?;
@@ -119,6 +131,9 @@ pub(crate) fn run(args: &FindArgs, record: &RecordArgs) -> Result<ExitCode, Erro
     let memory = (!args.fresh).then(|| TuningMemory::of_user(|name| std::env::var(name).ok())).flatten();
     let known = memory.as_ref().and_then(|memory| memory.recall(&identity));
     let mut candidates = all_candidates(args, &facts, &system, known.as_ref());
+    candidates.extend(program_variables::candidates(&variables));
+    let placement = find_placement(&facts, &first.recording, &words, folder.path());
+    candidates.extend(placement.iter().map(|placement| placement.candidate.clone()));
     let limits = limits(args.budget, first.elapsed_s);
     if !record.json {
         let expression = args.time.as_deref().or(args.rate.as_deref());
@@ -137,8 +152,16 @@ pub(crate) fn run(args: &FindArgs, record: &RecordArgs) -> Result<ExitCode, Erro
         live::apply_verdict(verdict, &control, &mut candidates);
         limits.budget_s -= elapsed_s;
     }
+    if let Some(tunlet) = program_variables::search_tunlet(&variables) {
+        let (found, elapsed_s) = program.run_live_search(&tunlet)?;
+        candidates.extend(found.map(live_candidate));
+        limits.budget_s -= elapsed_s;
+    }
     let result = search(&candidates, limits, &mut program)?;
-    let settings = tuned_settings(&result, &identity, record, program.measure.name());
+    let mut settings = tuned_settings(&result, &identity, record, program.measure.name());
+    if let Some(placement) = placement.filter(|_| result.is_claimed) {
+        placement.keep_file(&file.with_extension("rankfile"), &mut settings.settings)?;
+    }
     let outcome = FindOutcome {
         facts: &facts,
         main_loop: main_loop.as_ref(),
@@ -171,22 +194,43 @@ struct FindOutcome<'a> {
 
 /// The candidates that follow from the run, those of the user, and what was found before.
 fn all_candidates(args: &FindArgs, facts: &RunFacts, system: &SystemFacts, known: Option<&TunedSettings>) -> Vec<TuningCandidate> {
-    let candidate = |name: String, group: &str, settings: Environment, reason: &str| TuningCandidate {
+    let candidate = |name: String, group: &str, settings: TrialSettings, reason: &str| TuningCandidate {
         name,
         group: group.to_owned(),
         settings,
         reason: reason.to_owned(),
         relevance: 1.0,
     };
-    let known = known.filter(|known| !known.environment.is_empty());
-    let known =
-        known.map(|known| candidate("what was found before".into(), "known", known.environment.clone(), "it paid in an earlier search"));
+    let known = known.filter(|known| !known.settings.is_empty());
+    let known = known.map(|known| candidate("what was found before".into(), "known", known.settings.clone(), "it paid in an earlier search"));
     let tries = args.tries.iter().flat_map(|(name, values)| {
         values.iter().map(move |value| {
-            candidate(format!("{name}={value}"), name, Environment::new([(name.as_str(), value.as_str())]), "given with --try")
+            candidate(format!("{name}={value}"), name, Environment::new([(name.as_str(), value.as_str())]).into(), "given with --try")
         })
     });
     known.into_iter().chain(tries).chain(find_candidates(facts, system)).collect()
+}
+
+/// Values that were found while the program ran.
+fn live_candidate(settings: TrialSettings) -> TuningCandidate {
+    TuningCandidate {
+        name: settings.to_line(),
+        group: "variables found while the program ran".into(),
+        settings,
+        reason: "a search while the program ran found them".into(),
+        relevance: 1.0,
+    }
+}
+
+/// The placement to try, on several hosts. That none can be found is no reason not to search.
+fn find_placement(facts: &RunFacts, recording: &Path, command: &[String], folder: &Path) -> Option<PlacementTrial> {
+    if facts.hosts < 2 {
+        return None;
+    }
+    PlacementTrial::find(facts, recording, command, folder).unwrap_or_else(|error| {
+        eprintln!("sintonia: no placement of ranks is tried: {error}");
+        None
+    })
 }
 
 fn limits(budget: Option<FindBudget>, run_s: f64) -> SearchLimits {
@@ -239,7 +283,7 @@ fn tuned_settings(result: &SearchResult, identity: &RunIdentity, record: &Record
         library: identity.library.clone(),
         machine: identity.machine.clone(),
         found_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
-        environment: if result.is_claimed { result.settings.clone() } else { Environment::default() },
+        settings: if result.is_claimed { result.settings.clone() } else { TrialSettings::default() },
         gain: gain.map(|speedup| ConfirmedGain { speedup, reference_s: median(0), tuned_s: median(1), measure: measure.to_owned() }),
     }
 }

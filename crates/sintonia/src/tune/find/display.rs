@@ -1,11 +1,11 @@
 //! What a search tells: what it found out about the program, its trials, and the result.
 
-use sintonia_autotune::{CandidateResult, CandidateState, MainLoop, RunFacts, SearchEvent, SearchLimits, TunedSettings, TuningCandidate};
+use sintonia_autotune::{CandidateResult, CandidateState, MainLoop, RunFacts, SearchEvent, SearchLimits, TrialSettings, TunedSettings, TuningCandidate};
 
 use super::live::LiveVerdict;
 use super::trial_measure::TrialMeasure;
 use super::{FindOutcome, format_budget, shell_file};
-use crate::text::{format_percent, format_plural, format_seconds};
+use crate::text::{format_percent, format_plural, format_seconds, shell_command};
 
 /// What the first run showed.
 pub(super) fn print_facts(
@@ -35,8 +35,8 @@ pub(super) fn print_facts(
         None => eprintln!("sintonia: the time from MPI_Init to MPI_Finalize is what is measured"),
     }
     match known {
-        Some(known) if known.environment.is_empty() => eprintln!("sintonia: an earlier search found nothing that pays"),
-        Some(known) => eprintln!("sintonia: an earlier search found {}; it is tried first", known.environment.to_line()),
+        Some(known) if known.settings.is_empty() => eprintln!("sintonia: an earlier search found nothing that pays"),
+        Some(known) => eprintln!("sintonia: an earlier search found {}; it is tried first", known.settings.to_line()),
         None => {}
     }
     let number = format_plural(candidates.len() as u64, "setting");
@@ -72,6 +72,15 @@ pub(super) fn print_live(verdict: LiveVerdict, control: &str) {
     eprintln!("sintonia: {control}: {shown}");
 }
 
+/// What a search of values in a run showed.
+pub(super) fn print_live_search(found: Option<&TrialSettings>, is_same: bool) {
+    match found {
+        Some(settings) => eprintln!("sintonia: while the program ran, {} paid; runs of their own follow", settings.to_line()),
+        None if is_same => eprintln!("sintonia: while the program ran, no value of its variables paid; they are tried from the start on"),
+        None => eprintln!("sintonia: the program does not take other values while it runs; they are tried from the start on"),
+    }
+}
+
 /// How much faster, in per cent.
 fn signed_percent(ratio: f64) -> String {
     format!("{:+.1} %", 100.0 * (ratio - 1.0))
@@ -90,7 +99,9 @@ fn result_json(outcome: &FindOutcome) -> serde_json::Value {
     serde_json::json!({
         "gain_claimed": result.is_claimed,
         "speedup": result.gain,
-        "environment": result.settings,
+        "environment": result.settings.environment,
+        "variables": result.settings.variables,
+        "placed_command": settings.settings.placed_command,
         "pairs_s": result.pairs,
         "measure": measure,
         "output_checked": is_output_checked,
@@ -128,7 +139,7 @@ fn result_lines(outcome: &FindOutcome) -> Vec<String> {
                 format_plural(speedup.pairs as u64, "pair"),
                 if *measure == TrialMeasure::PRINTED { String::new() } else { medians() }
             ));
-            lines.extend(settings.environment.export_lines().iter().map(|line| format!("  {line}")));
+            lines.extend(settings_lines(&settings.settings));
             let (file, shell) = (file.display(), shell_file(file));
             lines.push(format!("written to {file} (sintonia tune --use {file} -- COMMAND) and {} (for job scripts)", shell.display()));
         }
@@ -142,6 +153,13 @@ fn result_lines(outcome: &FindOutcome) -> Vec<String> {
         (None, None) => lines.push("no gain: no setting pays; nothing is written".into()),
     }
     lines
+}
+
+fn settings_lines(settings: &TrialSettings) -> Vec<String> {
+    let exports = settings.environment.export_lines();
+    let variables = settings.variables.iter().map(|(name, value)| format!("{name} = {value} in the program"));
+    let placed = settings.placed_command.iter().map(|words| shell_command(words));
+    exports.into_iter().chain(variables).chain(placed).map(|line| format!("  {line}")).collect()
 }
 
 fn candidate_line(one: &CandidateResult) -> Option<String> {

@@ -58,7 +58,7 @@ pub(super) fn read_verdict(summary: &str, control: &str) -> LiveVerdict {
 
 /// Applies the verdict: candidates for this control variable are tried first, or not at all.
 pub(super) fn apply_verdict(verdict: LiveVerdict, control: &str, candidates: &mut Vec<TuningCandidate>) {
-    let sets_control = |candidate: &TuningCandidate| candidate.settings.names().any(|name| name == control);
+    let sets_control = |candidate: &TuningCandidate| candidate.settings.environment.names().any(|name| name == control);
     match verdict {
         LiveVerdict::OwnIsBest => candidates.retain(|candidate| !sets_control(candidate)),
         LiveVerdict::OtherIsFaster => {

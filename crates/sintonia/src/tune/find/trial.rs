@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use regex::Regex;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use sintonia_autotune::{
-    Environment, MainLoop, OutputComparison, OutputDifference, RunFacts, SearchEvent, SystemFacts, TrialOutcome, TrialRun, TrialRunner,
+    MainLoop, OutputComparison, OutputDifference, RunFacts, SearchEvent, SystemFacts, TrialOutcome, TrialRun, TrialRunner, TrialSettings,
 };
 use sintonia_recording::Recording;
 use sintonia_recording::program_name::find_executable;
@@ -20,6 +20,7 @@ use sintonia_recording::program_name::find_executable;
 use super::super::use_settings::exporting_command;
 use super::live::{self, LiveVerdict};
 use super::process_sampler::ProcessSampler;
+use super::program_variables;
 use super::trial_measure::{TrialMeasure, parse_expression};
 use crate::Error;
 use crate::record::{self, SignalForwarder};
@@ -28,7 +29,7 @@ use crate::text::{format_seconds, truncate_end};
 /// A run may take this many times the longest reference run,
 const MAX_SLOWDOWN: f64 = 3.0;
 /// and this much more.
-const GRACE: Duration = Duration::from_secs(10);
+const GRACE: Duration = Duration::from_secs(3);
 /// After being asked to end, a run has this long.
 const END_GRACE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(10);
@@ -84,6 +85,8 @@ struct EndedRun {
     elapsed: Duration,
     output: String,
     errors: String,
+    /// What `sintonia tune --json` prints at the end.
+    summary: Option<String>,
 }
 
 impl<'a> TrialProgram<'a> {
@@ -102,7 +105,7 @@ impl<'a> TrialProgram<'a> {
     pub(super) fn run_first(&mut self, output: Option<&Path>) -> Result<FirstRun, Error> {
         let recording = output.map_or_else(|| self.folder.join("first.sin"), Path::to_owned);
         let mut sampler = None;
-        let ended = self.run_recorded(&recording, &Environment::default(), false, None, &mut |child| {
+        let ended = self.run_recorded(&recording, &TrialSettings::default(), false, None, &mut |child| {
             sampler = Some(ProcessSampler::start(child.id()));
         })?;
         let system = sampler.map(ProcessSampler::finish).unwrap_or_default();
@@ -134,18 +137,25 @@ impl<'a> TrialProgram<'a> {
     fn run_recorded(
         &self,
         recording: &Path,
-        settings: &Environment,
+        settings: &TrialSettings,
         is_profile: bool,
         limit: Option<Duration>,
         started: &mut dyn FnMut(&Child),
     ) -> Result<EndedRun, Error> {
-        let settings = settings.appended_to(|name| std::env::var(name).ok());
+        let environment = settings.environment.appended_to(|name| std::env::var(name).ok());
+        let placed: Option<Vec<OsString>> = settings.placed_command.as_ref().map(|words| words.iter().map(OsString::from).collect());
         let mut command = own_command()?;
-        command.args(["record", "--force", "--json", "-o"]).arg(recording);
+        if settings.variables.is_empty() {
+            command.arg("record");
+        } else {
+            command.args(["tune", "--tunlet", &program_variables::set_tunlet(&settings.variables)]);
+        }
+        command.args(["--force", "--json", "-o"]).arg(recording);
         if is_profile {
             command.arg("--profile");
         }
-        command.arg("--").args(exporting_command(self.command, &settings)?).envs(settings.iter());
+        let words = exporting_command(placed.as_deref().unwrap_or(self.command), &environment)?;
+        command.arg("--").args(words).envs(environment.iter());
         self.run_checked(command, limit, started)
     }
 
@@ -163,8 +173,8 @@ impl<'a> TrialProgram<'a> {
             let mut bytes = Vec::new();
             File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map(|_| String::from_utf8_lossy(&bytes).into_owned())
         };
-        let errors = without_summary(&read(&stderr)?);
-        let ended = EndedRun { status, elapsed: began.elapsed(), output: read(&stdout)?, errors };
+        let (summary, errors) = split_summary(&read(&stderr)?);
+        let ended = EndedRun { status, elapsed: began.elapsed(), output: read(&stdout)?, errors, summary };
         match self.was_interrupted.load(Ordering::Acquire) {
             true => Err(Error::Other("interrupted: no settings are written".into())),
             false => Ok(ended),
@@ -182,13 +192,27 @@ impl<'a> TrialProgram<'a> {
         command.args(["tune", "--tunlet", "collectives", "--force", "--json", "-o"]).arg(self.folder.join("live.sin"));
         command.arg("--").args(self.command);
         let ended = self.run_checked(command, Some(self.time_limit()), &mut |_| {})?;
-        let summary = ended.errors.lines().rfind(|line| line.starts_with("{\"decisions\""));
+        let summary = ended.summary.as_deref();
         let is_same = ended.status.is_some_and(|status| status.success()) && self.failed_check(&ended.output)?.is_none();
         let verdict = summary.filter(|_| is_same).map_or(LiveVerdict::Unknown, |summary| live::read_verdict(summary, control));
         if !self.is_quiet {
             super::display::print_live(verdict, control);
         }
         Ok((verdict, ended.elapsed.as_secs_f64()))
+    }
+
+    /// Searches values of variables in one run; returns those that pay, and the seconds it took.
+    pub(super) fn run_live_search(&self, tunlet: &str) -> Result<(Option<TrialSettings>, f64), Error> {
+        let mut command = own_command()?;
+        command.args(["tune", "--tunlet", tunlet, "--force", "--json", "-o"]).arg(self.folder.join("live.sin"));
+        command.arg("--").args(self.command);
+        let ended = self.run_checked(command, Some(self.time_limit()), &mut |_| {})?;
+        let is_same = ended.status.is_some_and(|status| status.success()) && self.failed_check(&ended.output)?.is_none();
+        let found = ended.summary.as_deref().filter(|_| is_same).and_then(program_variables::paying_values);
+        if !self.is_quiet {
+            super::display::print_live_search(found.as_ref(), is_same);
+        }
+        Ok((found, ended.elapsed.as_secs_f64()))
     }
 
     /// The measured time of a run.
@@ -232,7 +256,7 @@ impl<'a> TrialProgram<'a> {
     /// Runs the unchanged program.
     fn run_reference(&mut self) -> Result<(EndedRun, TrialOutcome), Error> {
         let recording = self.folder.join("reference.sin");
-        let ended = self.run_recorded(&recording, &Environment::default(), self.is_profile(), None, &mut |_| {})?;
+        let ended = self.run_recorded(&recording, &TrialSettings::default(), self.is_profile(), None, &mut |_| {})?;
         let exit_code = ended.status.map_or(1, record::exit_code);
         if exit_code != 0 {
             return Err(Error::Other(format!("the unchanged program failed with status {exit_code}, so the search ends")));
@@ -265,7 +289,7 @@ impl<'a> TrialProgram<'a> {
 impl TrialRunner for TrialProgram<'_> {
     type Error = Error;
 
-    fn run(&mut self, settings: &Environment) -> Result<TrialRun, Error> {
+    fn run(&mut self, settings: &TrialSettings) -> Result<TrialRun, Error> {
         if settings.is_empty() {
             let (ended, outcome) = self.run_reference()?;
             return Ok(TrialRun { elapsed_s: ended.elapsed.as_secs_f64(), outcome });
@@ -273,7 +297,8 @@ impl TrialRunner for TrialProgram<'_> {
         let recording = self.folder.join("trial.sin");
         let ended = self.run_recorded(&recording, settings, self.is_profile(), Some(self.time_limit()), &mut |_| {})?;
         let mut elapsed = ended.elapsed;
-        let mut rejection = self.rejection(&ended)?;
+        let not_set = || program_variables::why_not_set(ended.summary.as_deref(), &settings.variables);
+        let mut rejection = self.rejection(&ended)?.or_else(not_set);
         // A time that was equal in the few reference runs so far looks like a result.
         while rejection.is_some()
             && ended.status.is_some_and(|status| status.success())
@@ -281,7 +306,7 @@ impl TrialRunner for TrialProgram<'_> {
             && self.references < ENOUGH_REFERENCES
         {
             elapsed += self.run_reference()?.0.elapsed;
-            rejection = self.rejection(&ended)?;
+            rejection = self.rejection(&ended)?.or_else(not_set);
         }
         let outcome = match rejection {
             Some(reason) => TrialOutcome::Rejected(reason),
@@ -333,9 +358,12 @@ fn wait_with_limit(child: &mut Child, limit: Option<Duration>) -> Result<Option<
     }
 }
 
-/// What the program wrote to standard error, without the summary of the recording.
-fn without_summary(errors: &str) -> String {
-    errors.lines().filter(|line| !line.starts_with("{\"bytes_on_disk\"")).map(|line| format!("{line}\n")).collect()
+/// The summary of a tuning, if there was one, and what the program wrote to standard error.
+fn split_summary(errors: &str) -> (Option<String>, String) {
+    let is_tuning = |line: &&str| line.starts_with("{\"decisions\"");
+    let is_recording = |line: &&str| line.starts_with("{\"bytes_on_disk\"");
+    let own = errors.lines().filter(|line| !is_recording(line) && !is_tuning(line)).map(|line| format!("{line}\n")).collect();
+    (errors.lines().rfind(is_tuning).map(str::to_owned), own)
 }
 
 fn run_check(command: &str, output: &str) -> Result<bool, Error> {
