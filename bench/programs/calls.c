@@ -1,4 +1,5 @@
-/* What MPI calls cost that send nothing anywhere: one rank, so that all of it is the library's and the tool's own time.
+/* What MPI calls cost that send nothing anywhere: one rank, so that all of it is the library's and the tool's own time. The calls are made
+ * ten functions deep, as in a program: tools that record call paths unwind that many.
  * calls [BATCHES [REPETITIONS]]; thread CPU time, so that other processes on the machine count as little as possible. */
 #include <mpi.h>
 #include <string.h>
@@ -34,17 +35,16 @@ static void tell_library(void)
     printf("bench: library %.*s\n", (int)strcspn(version, ",\n"), version);
 }
 
-int main(int argc, char **argv)
+/* Functions between main and the one that calls MPI. */
+enum { DEPTH = 8 };
+
+static void measure(int k, int n)
 {
-    int k = argument(argc, argv, 1, 10), n = argument(argc, argv, 2, 5000);
     double *batches = malloc(k * sizeof *batches);
     double in = 1, out = 0;
     int flag;
     MPI_Request requests[2];
     struct timespec t;
-
-    MPI_Init(&argc, &argv);
-    tell_library();
 
 #if defined(__x86_64__)
     MEASURE("rdtsc", 1, sink = __rdtsc());
@@ -64,9 +64,27 @@ int main(int argc, char **argv)
     MEASURE_MPI("barrier", 1, MPI_Barrier(MPI_COMM_SELF));
     MEASURE_MPI("iprobe", 1, MPI_Iprobe(MPI_ANY_SOURCE, 3, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE));
 
+    free(batches);
+}
+
+__attribute__((noinline)) static void measure_at_depth(int depth, int k, int n)
+{
+    if (depth > 0)
+        measure_at_depth(depth - 1, k, n);
+    else
+        measure(k, n);
+    /* Keeps the calls above from becoming jumps. */
+    __asm__ volatile("" ::: "memory");
+}
+
+int main(int argc, char **argv)
+{
+    int k = argument(argc, argv, 1, 10), n = argument(argc, argv, 2, 5000);
+    MPI_Init(&argc, &argv);
+    tell_library();
+    measure_at_depth(DEPTH - 1, k, n);
     printf("bench: calls %ld\n", calls);
     fflush(stdout);
     MPI_Finalize();
-    free(batches);
     return 0;
 }

@@ -77,6 +77,7 @@ fn side(mpi: &Mpi, options: &Options) -> Result<LibraryFigures, Error> {
 /// The bare program first, then Sintonia, then the peers that are here.
 fn tools(mpi: &Mpi, options: &Options) -> Result<(Vec<Tool>, Vec<AbsentTool>), Error> {
     let mut tools = tool::sintonia("Sintonia", &paths::sintonia()?);
+    tools.push(tool::without_call_paths(&paths::sintonia()?));
     tools.extend(options.previous.iter().flat_map(|binary| tool::sintonia("Sintonia before", binary)));
     let mut absent = Vec::new();
     let search = Search::from_environment();

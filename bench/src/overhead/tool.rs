@@ -53,13 +53,20 @@ impl Tool {
 
 /// Sintonia, recording and adding up; `name` tells two versions of it apart.
 pub(super) fn sintonia(name: &str, binary: &Path) -> Vec<Tool> {
-    let binary = binary.display().to_string();
-    let around = |options: &[&str]| {
-        let words = [&[binary.as_str(), "record", "--json", "-o", "recording.sin"], options, &["--"]].concat();
-        words.into_iter().map(String::from).collect()
-    };
     vec![
-        Tool { counts: true, around: around(&[]), ..Tool::new(name, "calls, call sites").tracing() },
-        Tool { counts: true, around: around(&["--profile"]), ..Tool::new(format!("{name} --profile"), "sums by call site") },
+        Tool { counts: true, around: record_words(binary, &[]), ..Tool::new(name, "calls, call paths").tracing() },
+        Tool { counts: true, around: record_words(binary, &["--profile"]), ..Tool::new(format!("{name} --profile"), "sums by call path") },
     ]
+}
+
+/// Sintonia without call paths.
+pub(super) fn without_call_paths(binary: &Path) -> Tool {
+    let around = record_words(binary, &["--callpath", "off"]);
+    Tool { counts: true, around, ..Tool::new("Sintonia --callpath off", "calls, call sites").tracing() }
+}
+
+fn record_words(binary: &Path, options: &[&str]) -> Vec<String> {
+    let binary = binary.display().to_string();
+    let words = [&[binary.as_str(), "record", "--json", "-o", "recording.sin"], options, &["--"]].concat();
+    words.into_iter().map(String::from).collect()
 }

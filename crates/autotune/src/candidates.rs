@@ -120,7 +120,10 @@ mod tests {
     }
 
     fn names(run: &RunFacts, system: &SystemFacts) -> Vec<String> {
-        find_candidates(run, system).iter().flat_map(|one| one.settings.environment.names().map(str::to_owned).collect::<Vec<_>>()).collect()
+        find_candidates(run, system)
+            .iter()
+            .flat_map(|one| one.settings.environment.names().map(str::to_owned).collect::<Vec<_>>())
+            .collect()
     }
 
     #[test]

@@ -61,7 +61,7 @@ mod tests {
     fn a_site_label_is_as_exact_as_the_recording() {
         let frame = SourceFrame { function: Some("work".into()), file: Some("/a.c".into()), line: Some(7) };
         let without_line = SourceFrame { line: None, ..frame.clone() };
-        let site = |frames| CallSiteDefinition { module: "/lib/liba.so".into(), offset: 66, frames };
+        let site = |frames| CallSiteDefinition { module: "/lib/liba.so".into(), offset: 66, caller: None, frames };
         assert_eq!(site_label(&site(vec![frame])), "/a.c:7");
         assert_eq!(site_label(&site(vec![without_line])), "work in /lib/liba.so");
         assert_eq!(site_label(&site(Vec::new())), "0x42 in /lib/liba.so");

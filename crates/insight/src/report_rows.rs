@@ -61,7 +61,7 @@ impl WaitState {
             kind: waits.pattern.kind,
             name: waits.pattern.name,
             operation: waits.operation.name(),
-            source: SourceLocation::from_site(recording.site(waits.site)),
+            source: SourceLocation::of(recording, waits.site),
             seconds: seconds(waits.ns()),
             waits: waits.count(),
             longest_s: seconds(waits.longest_ns()),
@@ -248,7 +248,7 @@ impl CriticalPath {
         segments.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
         let mut calls: BTreeMap<SourceLocation, PathTime> = BTreeMap::new();
         for (site, ns) in &path.calls {
-            let time = calls.entry(SourceLocation::from_site(recording.site(*site))).or_default();
+            let time = calls.entry(SourceLocation::of(recording, *site)).or_default();
             time.ns += ns;
             time.no_core_ns += path.no_core.calls.get(site).unwrap_or(&0);
         }
@@ -284,5 +284,5 @@ fn seconds(ns: i64) -> f64 {
 }
 
 fn segment_ends(recording: &Recording, segment: Segment) -> (SourceLocation, SourceLocation) {
-    (SourceLocation::from_site(recording.site(segment.from)), SourceLocation::from_site(recording.site(segment.to)))
+    (SourceLocation::of(recording, segment.from), SourceLocation::of(recording, segment.to))
 }

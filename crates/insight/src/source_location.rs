@@ -3,7 +3,8 @@
 use std::fmt;
 
 use serde::Serialize;
-use sintonia_recording::header::CallSiteDefinition;
+use sintonia_recording::Recording;
+use sintonia_recording::header::{CallSiteDefinition, SourceFrame};
 
 /// The source location of a call site: its innermost source line if known, else the code around it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -19,6 +20,9 @@ pub struct SourceLocation {
     /// Offset in the module; 0 if the line is known.
     #[serde(skip_serializing_if = "is_zero")]
     pub offset: u64,
+    /// The callers that tell it from other call sites of the same line, nearest first, as `function:line`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<String>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -31,12 +35,47 @@ impl SourceLocation {
         let frame = site.frames.first().cloned().unwrap_or_default();
         // Several addresses of one source line are the same location for the user.
         let offset = if frame.line.is_some() { 0 } else { site.offset };
-        SourceLocation { file: frame.file, line: frame.line, function: frame.function, module: site.module.clone(), offset }
+        let (file, line, function, module) = (frame.file, frame.line, frame.function, site.module.clone());
+        SourceLocation { file, line, function, module, offset, callers: Vec::new() }
+    }
+
+    /// The source location of a call site of a recording, with the callers that tell it from others of the same line.
+    pub fn of(recording: &Recording, site: u32) -> SourceLocation {
+        let callers = recording.call_paths().distinguishing_callers(site);
+        let callers = callers.iter().flat_map(|caller| caller_names(recording.site(*caller))).collect();
+        SourceLocation { callers, ..SourceLocation::from_site(recording.site(site)) }
+    }
+
+    /// The place without its callers.
+    pub fn line_only(&self) -> SourceLocation {
+        SourceLocation { callers: Vec::new(), ..self.clone() }
+    }
+}
+
+/// The functions of a caller, as `function:line`; several if functions were inlined.
+fn caller_names(site: &CallSiteDefinition) -> Vec<String> {
+    let name = |frame: &SourceFrame| {
+        let function = frame.function.as_deref().map_or("?", |name| name.split('(').next().unwrap_or(name));
+        frame.line.map_or_else(|| function.to_owned(), |line| format!("{function}:{line}"))
+    };
+    match site.frames.is_empty() {
+        true => vec![format!("{:#x} in {}", site.offset, file_name(&site.module))],
+        false => site.frames.iter().map(name).collect(),
     }
 }
 
 impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        self.fmt_line(f)?;
+        if !self.callers.is_empty() {
+            write!(f, " from {}", self.callers.join(" < "))?;
+        }
+        Ok(())
+    }
+}
+
+impl SourceLocation {
+    fn fmt_line(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match (&self.file, self.line, &self.function) {
             (Some(file), Some(line), _) => write!(f, "{}:{line}", file_with_folder(file)),
             (_, _, Some(function)) => write!(f, "{function} in {}", file_name(&self.module)),
@@ -63,10 +102,9 @@ fn file_with_folder(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sintonia_recording::header::SourceFrame;
 
     fn site(frames: Vec<SourceFrame>) -> CallSiteDefinition {
-        CallSiteDefinition { module: "/usr/lib/libsolver.so.2".into(), offset: 0x1234, frames }
+        CallSiteDefinition { module: "/usr/lib/libsolver.so.2".into(), offset: 0x1234, caller: None, frames }
     }
 
     fn frame(function: Option<&str>, file: Option<&str>, line: Option<u32>) -> SourceFrame {

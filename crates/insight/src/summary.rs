@@ -278,7 +278,7 @@ impl RunSummary {
         let threads = ThreadSummary::new(header, &times, &work);
         let RunTimes { ranks: per_rank, tally, .. } = times;
         let compute: Vec<f64> = per_rank.iter().map(|r| r.outside_s).collect();
-        let source = |site| SourceLocation::from_site(recording.site(site));
+        let source = |site| SourceLocation::of(recording, site);
         let incomplete = gaps.incomplete.iter().map(|(rank, why)| IncompleteRank { rank: *rank, why: why.clone() });
         RunSummary {
             command: header.command.clone(),

@@ -21,7 +21,7 @@ pub struct OperationSite {
 impl OperationSite {
     /// The site of a call.
     pub fn new(recording: &Recording, operation: FunctionId, site: u32) -> OperationSite {
-        OperationSite { operation: operation.name().to_owned(), place: SourceLocation::from_site(recording.site(site)).to_string() }
+        OperationSite { operation: operation.name().to_owned(), place: SourceLocation::of(recording, site).to_string() }
     }
 }
 

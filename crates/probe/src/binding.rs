@@ -25,6 +25,8 @@ use crate::stub;
 pub(crate) static REAL_DLSYM: AtomicUsize = AtomicUsize::new(0);
 /// Address of the system's `dlopen`.
 pub(crate) static REAL_DLOPEN: AtomicUsize = AtomicUsize::new(0);
+/// Address of the system's `dlclose`.
+pub(crate) static REAL_DLCLOSE: AtomicUsize = AtomicUsize::new(0);
 /// Address of the system's `longjmp`.
 pub(crate) static REAL_LONGJMP: AtomicUsize = AtomicUsize::new(0);
 /// Address of the system's `__longjmp_chk`: `longjmp` in programs compiled with `_FORTIFY_SOURCE`.
@@ -38,6 +40,7 @@ static BINDER: Mutex<Option<SymbolBinder>> = Mutex::new(None);
 pub(crate) fn start() {
     REAL_DLSYM.store(libc::dlsym as *const () as usize, Ordering::Relaxed);
     REAL_DLOPEN.store(libc::dlopen as *const () as usize, Ordering::Relaxed);
+    REAL_DLCLOSE.store(libc::dlclose as *const () as usize, Ordering::Relaxed);
     for (name, real) in [("longjmp", &REAL_LONGJMP), ("__longjmp_chk", &REAL_LONGJMP_CHK)] {
         real.store(library::symbol(libc::RTLD_DEFAULT, name).unwrap_or(0), Ordering::Relaxed);
     }
@@ -103,6 +106,7 @@ impl SymbolBinder {
                 _ if is_mpi_library => None,
                 "dlsym" => Some(stub::dlsym_stub()),
                 "dlopen" => Some(stub::dlopen_stub()),
+                "dlclose" => Some(stub::dlclose_stub()),
                 "longjmp" | "_longjmp" | "siglongjmp" if mpi => is_bound_to(object, &reference, &REAL_LONGJMP).then(stub::longjmp_stub),
                 "__longjmp_chk" if mpi => is_bound_to(object, &reference, &REAL_LONGJMP_CHK).then(stub::longjmp_chk_stub),
                 name if mpi && (name.starts_with("MPI_") || name.starts_with("mpi_")) => self.stub_for_reference(object, &reference),

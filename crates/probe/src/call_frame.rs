@@ -2,6 +2,7 @@
 
 use sintonia_recording::raw::NonLocalExit;
 
+use crate::call_path::CallerRegisters;
 use crate::clock::ticks;
 use crate::stub::{STACK_WORDS, StubEntry};
 use crate::thread::{self, CurrentCall, ThreadState};
@@ -43,6 +44,16 @@ impl CallFrame {
     #[inline(always)]
     pub(crate) fn return_address(&self) -> usize {
         self.words[7]
+    }
+
+    /// Where unwinding begins.
+    #[inline(always)]
+    pub(crate) fn caller(&self) -> CallerRegisters {
+        CallerRegisters {
+            return_address: self.words[7] as u64,
+            stack_pointer: &raw const self.words[8] as u64,
+            frame_pointer: self.words[6] as u64,
+        }
     }
 
     /// An argument as the caller passed it.

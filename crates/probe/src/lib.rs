@@ -9,6 +9,7 @@ mod binding;
 mod block_region;
 mod call;
 mod call_frame;
+mod call_path;
 mod cancellation;
 mod clock;
 mod communicators;

@@ -158,6 +158,13 @@ pub(crate) fn define_modules() {
     }
 }
 
+/// Defines modules again at the next occasion: one was unloaded, and another may be at its place.
+pub(crate) fn forget_modules() {
+    if let Some(definitions) = definitions().as_mut() {
+        definitions.modules.clear();
+    }
+}
+
 /// Parses a line such as `7f00-7f10 r-xp 00001000 08:01 123 /lib/x.so`.
 fn executable_module(line: &str) -> Option<ModuleDefinition> {
     let mut fields = line.split_ascii_whitespace();

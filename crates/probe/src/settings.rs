@@ -22,6 +22,8 @@ pub(crate) struct ProbeSettings {
     pub profile: bool,
     /// What is recorded of the times off the processor.
     pub off_cpu: OffCpuSetting,
+    /// Most frames of a call path; 1: only the call site.
+    pub call_path_depth: usize,
     /// Whether the program was attached to: its calls are observed, and nothing is recorded.
     pub is_attached: bool,
 }
@@ -37,6 +39,7 @@ impl ProbeSettings {
             memory: BLOCK_BYTES,
             profile: false,
             off_cpu: OffCpuSetting::Off,
+            call_path_depth: 1,
             is_attached: true,
         }
     }
@@ -80,6 +83,7 @@ pub(crate) fn read() -> bool {
         memory: text("SINTONIA_MEMORY").parse().unwrap_or(16 << 20).max(2 * BLOCK_BYTES),
         profile: text("SINTONIA_PROFILE") == "1",
         off_cpu: OffCpuSetting::parse(&text("SINTONIA_OFF_CPU")),
+        call_path_depth: text("SINTONIA_CALLPATH").parse().unwrap_or(usize::MAX),
         is_attached: false,
     };
     SETTINGS.set(settings).is_ok()

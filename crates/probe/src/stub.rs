@@ -162,6 +162,7 @@ unsafe extern "C" {
     fn sintonia_dlopen_stub();
     fn sintonia_longjmp_stub();
     fn sintonia_longjmp_chk_stub();
+    fn sintonia_dlclose_stub();
 }
 
 /// The replacement of `dlsym`.
@@ -172,6 +173,11 @@ pub(crate) fn dlsym_stub() -> usize {
 /// The replacement of `dlopen`.
 pub(crate) fn dlopen_stub() -> usize {
     sintonia_dlopen_stub as *const () as usize
+}
+
+/// The replacement of `dlclose`.
+pub(crate) fn dlclose_stub() -> usize {
+    sintonia_dlclose_stub as *const () as usize
 }
 
 /// The replacement of `longjmp`.

@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use sintonia_recording::definitions::{DefinitionRecord, ThreadDefinition};
 use sintonia_recording::raw::NonLocalExit;
 
+use crate::call_path::CallPathTracker;
 use crate::cancellation::CancellationGuard;
 use crate::clock::ticks;
 use crate::communicators::CommunicatorCache;
@@ -29,6 +30,8 @@ pub(crate) struct ThreadState {
     pub current_call: Option<CurrentCall>,
     /// Number of calls in progress inside it, at most.
     pub nested_calls: u32,
+    /// Finds the paths of its calls.
+    pub call_path: CallPathTracker,
     /// When it was off the processor.
     pub off_cpu: OffCpuMonitor,
     /// Records its calls.
@@ -169,6 +172,7 @@ fn try_attach() -> Option<&'static mut ThreadState> {
                 number,
                 current_call: None,
                 nested_calls: 0,
+                call_path: CallPathTracker::new(),
                 off_cpu: OffCpuMonitor::new(number),
                 recorder: CallRecorder::open(number)?,
                 sizes: DatatypeSizeCache::default(),
@@ -191,6 +195,7 @@ fn try_attach() -> Option<&'static mut ThreadState> {
     }
     set_pointer(thread);
     release_at_exit(thread);
+    state.call_path.attach();
     state.off_cpu.attach();
     Some(state)
 }

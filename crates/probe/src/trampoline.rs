@@ -6,6 +6,7 @@
 
 use crate::binding;
 use crate::call;
+use crate::call_path;
 use crate::non_local_exit;
 use crate::stub::{ENTRIES, MOST_ENTRIES};
 
@@ -141,18 +142,19 @@ core::arch::global_asm!(
     "pop rdi",
     ".cfi_def_cfa_offset 8",
     ".endm",
-    // longjmp and its variant that checks the stack.
-    ".macro sintonia_jump_stub name, real",
+    // longjmp, its variant that checks the stack, and dlclose.
+    ".macro sintonia_jump_stub name, hook, real",
     ".hidden \\name",
     ".globl \\name",
     "\\name:",
     ".cfi_startproc",
-    "sintonia_call_before {on_longjmp}",
+    "sintonia_call_before \\hook",
     "jmp [rip + \\real]",
     ".cfi_endproc",
     ".endm",
-    "sintonia_jump_stub sintonia_longjmp_stub, {real_longjmp}",
-    "sintonia_jump_stub sintonia_longjmp_chk_stub, {real_longjmp_chk}",
+    "sintonia_jump_stub sintonia_longjmp_stub, {on_longjmp}, {real_longjmp}",
+    "sintonia_jump_stub sintonia_longjmp_chk_stub, {on_longjmp}, {real_longjmp_chk}",
+    "sintonia_jump_stub sintonia_dlclose_stub, {on_dlclose}, {real_dlclose}",
     // dlsym and dlopen: their result can depend on the caller, so unless we answer they see the original caller.
     ".macro sintonia_lookup_stub name, hook, real",
     ".hidden \\name",
@@ -178,8 +180,10 @@ core::arch::global_asm!(
     dlopen = sym binding::on_dlopen,
     on_unwind = sym non_local_exit::on_unwind,
     on_longjmp = sym non_local_exit::on_longjmp,
+    on_dlclose = sym call_path::on_dlclose,
     real_longjmp = sym binding::REAL_LONGJMP,
     real_longjmp_chk = sym binding::REAL_LONGJMP_CHK,
+    real_dlclose = sym binding::REAL_DLCLOSE,
     real_dlsym = sym binding::REAL_DLSYM,
     real_dlopen = sym binding::REAL_DLOPEN,
 );

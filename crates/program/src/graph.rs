@@ -32,7 +32,7 @@ use sintonia_recording::header::RecordedRank;
 use sintonia_recording::{Error, Recording};
 
 use crate::process_group::{ProcessGroup, RankDistribution, SingleProcess};
-use call_points::{CallPoint, IdMap, SiteAliases};
+use call_points::{CallPoint, IdMap};
 use node_context::NodeKey;
 use node_cursor::NodeIndex;
 use phases::PhaseInput;
@@ -144,8 +144,8 @@ impl ProgramGraph {
         progress: &(dyn Fn() + Sync),
     ) -> Result<ProgramGraph, Error> {
         let readers = RankReader { recording, group: comm, distribution: RankDistribution::new(recording, comm), progress };
-        let sites = SiteAliases::from_header(&recording.header);
-        let steps = readers.map_ranks(|rank| RankTransitions::from_recording(recording, rank, &sites))?;
+        let sites = recording.call_paths();
+        let steps = readers.map_ranks(|rank| RankTransitions::from_recording(recording, rank, sites))?;
         let transitions = TransitionTable::from_ranks(&recording.header, steps);
         let rank_paths = readers.map_ranks(|rank| PathBuilder::read_rank(recording, rank, &transitions))?;
         let mut node_index = NodeIndex::from_paths(transitions, &rank_paths);

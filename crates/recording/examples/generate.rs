@@ -44,7 +44,8 @@ const CLOCK: LinearClock = LinearClock { origin_ticks: 1_000_000, origin_ns: 0.0
 
 fn describe(header: &mut RecordingHeader) {
     header.command = vec!["generated".into()];
-    header.sites = (0..8).map(|n| CallSiteDefinition { module: "generated".into(), offset: 16 * n, frames: Vec::new() }).collect();
+    header.sites =
+        (0..8).map(|n| CallSiteDefinition { module: "generated".into(), offset: 16 * n, caller: None, frames: Vec::new() }).collect();
     header.ranks.iter_mut().for_each(|rank| rank.clock = CLOCK);
 }
 

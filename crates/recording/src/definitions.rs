@@ -38,6 +38,8 @@ pub enum DefinitionRecord {
     World(WorldDefinition),
     /// An executable file mapped into it.
     Module(ModuleDefinition),
+    /// A call path.
+    CallPath(CallPathDefinition),
     /// A communicator it is a member of.
     Communicator(LocalCommunicator),
     /// A window or a file.
@@ -132,6 +134,18 @@ pub struct ModuleDefinition {
     pub offset: u64,
     /// The file.
     pub path: String,
+}
+
+/// A call path: a return address under the path of its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallPathDefinition {
+    /// Its number in this process.
+    pub id: u32,
+    /// The path of its caller, which is defined before it; none at the end of what could be unwound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<u32>,
+    /// The return address.
+    pub address: u64,
 }
 
 /// A communicator as seen by one of its members.

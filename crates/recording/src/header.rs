@@ -236,13 +236,17 @@ pub struct ObjectDefinition {
     pub communicator: Option<u32>,
 }
 
-/// A call site: a location in the program that calls MPI.
+/// A call site: a location in the program that calls MPI or, as the caller of another one, a function that does. The same location under
+/// different callers is a call site of its own under each.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallSiteDefinition {
     /// The executable or library that contains it.
     pub module: String,
     /// The return address as a file offset.
     pub offset: u64,
+    /// The call site, by index, of the function that contains it; none if that is not known, or `main` or the start of a thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<u32>,
     /// Source frames, innermost first; several if functions were inlined. Empty without debug information or symbols.
     pub frames: Vec<SourceFrame>,
 }

@@ -10,6 +10,8 @@ pub mod raw;
 #[cfg(feature = "reader")]
 pub mod call_details;
 #[cfg(feature = "reader")]
+pub mod call_paths;
+#[cfg(feature = "reader")]
 pub mod call_table;
 #[cfg(feature = "reader")]
 pub mod comm_event;

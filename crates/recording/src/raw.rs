@@ -258,6 +258,19 @@ pub fn part_count(parts: u16) -> usize {
     usize::from(BIT_COUNTS[usize::from(parts & 0xff)])
 }
 
+/// Marks the number of a call path in place of the address of a call site: no address of a program has this bit.
+const PATH_BIT: u64 = 1 << 63;
+
+/// The word that stands for a call path in place of a call site.
+pub const fn path_word(path: u32) -> u64 {
+    PATH_BIT | path as u64
+}
+
+/// The number of the call path that a word stands for; `None` if it is an address.
+pub const fn path_number(word: u64) -> Option<u32> {
+    if word & PATH_BIT != 0 { Some(word as u32) } else { None }
+}
+
 /// The payload of a call.
 #[derive(Clone, Copy)]
 pub struct CallPayload<'a> {
@@ -294,7 +307,7 @@ impl<'a> CallPayload<'a> {
         usize::from((self.words[0] >> 32) as u16)
     }
 
-    /// The call site: an address in raw blocks, an index in sealed ones.
+    /// The call site: an address or a call path ([`path_number`]) in raw blocks, an index in sealed ones.
     pub fn site(&self) -> u64 {
         self.words[1]
     }

@@ -8,6 +8,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use rayon::prelude::*;
 use tempfile::TempDir;
 
+use crate::call_paths::CallPaths;
 use crate::call_table::{CallDescriptor, CallTable, DescriptorTotals};
 use crate::definitions::{LIVE_DIR, MAX_RANKS, parse_ranks};
 use crate::error::Error;
@@ -32,6 +33,7 @@ pub struct Recording {
     /// The communicators that are a `MPI_COMM_WORLD`: there may be thousands of others.
     worlds: Vec<u32>,
     unknown_site: CallSiteDefinition,
+    call_paths: OnceLock<CallPaths>,
     /// Problems found in the files of ranks.
     faults: Mutex<BTreeMap<u32, IncompleteReason>>,
     /// Temporary directory with the sealed copy of an unsealed recording.
@@ -110,6 +112,7 @@ impl Recording {
             header,
             folder,
             unknown_site: CallSiteDefinition::default(),
+            call_paths: OnceLock::new(),
             faults: Mutex::default(),
             _temporary: temporary,
         }
@@ -256,6 +259,11 @@ impl Recording {
     /// A call site; an empty one if the index is invalid.
     pub fn site(&self, site: u32) -> &CallSiteDefinition {
         self.header.sites.get(site as usize).unwrap_or(&self.unknown_site)
+    }
+
+    /// The call paths of its call sites.
+    pub fn call_paths(&self) -> &CallPaths {
+        self.call_paths.get_or_init(|| CallPaths::new(&self.header.sites))
     }
 
     /// The file of a rank.

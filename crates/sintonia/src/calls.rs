@@ -34,7 +34,7 @@ pub(crate) struct CallsArgs {
 pub(crate) fn run(args: CallsArgs) -> Result<ExitCode, Error> {
     let recording = Recording::open(&args.recording)?;
     let ranks = select_ranks(&recording, args.rank)?;
-    let places: Vec<SourceLocation> = recording.header.sites.iter().map(SourceLocation::from_site).collect();
+    let places: Vec<SourceLocation> = (0..recording.header.sites.len() as u32).map(|site| SourceLocation::of(&recording, site)).collect();
     output::write_stdout(|out| {
         if !args.json {
             writeln!(out, "{}", PrintedCall::HEADER)?;

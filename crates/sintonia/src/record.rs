@@ -44,6 +44,9 @@ pub(crate) struct RecordArgs {
     /// context switch where the kernel allows it, else sums]
     #[arg(long, value_name = "WHAT", value_parser = ["off", "sums", "exact"])]
     off_cpu: Option<String>,
+    /// Frames of the call path that are recorded with each call; off: only the call site [default: 64, which is the most]
+    #[arg(long, value_name = "N|off", value_parser = parse_call_path)]
+    callpath: Option<u32>,
     /// Memory per thread for calls not yet written to disk
     #[arg(long, value_name = "SIZE", default_value = "16M", value_parser = parse_size)]
     memory: u64,
@@ -69,11 +72,7 @@ pub(crate) fn run(args: RecordArgs) -> Result<ExitCode, Error> {
 
 /// Runs and records the command with additional environment variables; returns its status and the recording. `began` is called with the folder
 /// before the command starts.
-pub(crate) fn record_command(
-    args: &RecordArgs,
-    more: &[(&str, OsString)],
-    began: &dyn Fn(&Path),
-) -> Result<(ExitStatus, PathBuf), Error> {
+pub(crate) fn record_command(args: &RecordArgs, more: &[(&str, OsString)], began: &dyn Fn(&Path)) -> Result<(ExitStatus, PathBuf), Error> {
     // Makes writes beyond a file size limit fail with an error. Handlers, unlike ignored signals, are not inherited by the program.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let executable = find_executable(&args.command[0])?;
@@ -155,6 +154,9 @@ fn environment(args: &RecordArgs, folder: &Path) -> Result<Vec<(&'static str, Os
     ];
     if let Some(off_cpu) = &args.off_cpu {
         environment.push(("SINTONIA_OFF_CPU", off_cpu.into()));
+    }
+    if let Some(frames) = args.callpath {
+        environment.push(("SINTONIA_CALLPATH", frames.to_string().into()));
     }
     if let Some(scratch) = &args.scratch {
         environment.push(("SINTONIA_SCRATCH", std::path::absolute(scratch).unwrap_or_else(|_| scratch.clone()).into_os_string()));
@@ -257,6 +259,14 @@ fn print_summary(args: &RecordArgs, folder: &Path, status: ExitStatus, sealed: S
             "recording": folder, "ranks": ranks, "exit_status": exit_code(status), "calls": calls, "bytes_on_disk": bytes,
         });
         eprintln!("{summary}");
+    }
+}
+
+/// Parses a number of frames, or `off`.
+fn parse_call_path(text: &str) -> Result<u32, String> {
+    match text {
+        "off" => Ok(1),
+        _ => text.parse().ok().filter(|frames| *frames >= 1).ok_or_else(|| format!("'{text}' is neither a number of frames nor `off`")),
     }
 }
 

@@ -13,8 +13,11 @@ impl ProgramImage {
     /// Addresses of variables that the loops of the main program read.
     pub fn addresses_read_in_loops(&self) -> BTreeSet<u64> {
         let Some(module) = self.modules.first() else { return BTreeSet::new() };
-        let functions: BTreeMap<u64, FunctionReads> =
-            module.symbols().functions().map(|symbol| (symbol.address, FunctionReads::decode(module, symbol.address, symbol.size))).collect();
+        let functions: BTreeMap<u64, FunctionReads> = module
+            .symbols()
+            .functions()
+            .map(|symbol| (symbol.address, FunctionReads::decode(module, symbol.address, symbol.size)))
+            .collect();
         let mut called_from_loop: BTreeSet<u64> = BTreeSet::new();
         let mut pending: Vec<u64> = functions.values().flat_map(|function| function.calls_in_loops.iter().copied()).collect();
         while let Some(function) = pending.pop() {

@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn the_innermost_caller_is_the_first_level() {
-        let site = |frames| CallSiteDefinition { module: "/bin/a".into(), offset: 16, frames };
+        let site = |frames| CallSiteDefinition { module: "/bin/a".into(), offset: 16, caller: None, frames };
         let callers =
             CallerLabels::from_sites(&[site(vec![frame("swap", 7), frame("main", 9)]), site(vec![frame("main", 7)]), site(vec![])]);
         assert_eq!(callers.event_fields(0), b":70000001:3:80000001:3:70000002:4:80000002:4");

@@ -151,8 +151,8 @@ mod tests {
             |function: &str, file: &str, line| SourceFrame { function: Some(function.into()), file: Some(file.into()), line: Some(line) };
         assert_eq!((site.module.as_str(), site.offset), ("/bin/a", 0));
         assert_eq!(site.frames, [frame("work(int, char)", "/src/a.c", 7), frame("main", "b.c", 9)]);
-        assert_eq!(names.site(&[(1, 5)]), CallSiteDefinition { module: "/bin/a".into(), offset: 16, frames: vec![] });
-        assert_eq!(names.site(&[(1, 77), (4, 4)]), CallSiteDefinition { module: String::new(), offset: 77, frames: vec![] });
+        assert_eq!(names.site(&[(1, 5)]), CallSiteDefinition { module: "/bin/a".into(), offset: 16, caller: None, frames: vec![] });
+        assert_eq!(names.site(&[(1, 77), (4, 4)]), CallSiteDefinition { module: String::new(), offset: 77, caller: None, frames: vec![] });
     }
 
     #[test]

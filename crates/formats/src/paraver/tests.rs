@@ -63,7 +63,7 @@ fn listing(name: &str, parts: u16, requests: Vec<ListedRequest>) -> CallDescript
 
 fn site(function: &str, line: u32) -> CallSiteDefinition {
     let frame = SourceFrame { function: Some(function.into()), file: Some("/src/a.c".into()), line: Some(line) };
-    CallSiteDefinition { module: "/bin/a".into(), offset: 0, frames: vec![frame] }
+    CallSiteDefinition { module: "/bin/a".into(), offset: 0, caller: None, frames: vec![frame] }
 }
 
 /// A recording of these ranks, two on each host, in which there are three communicators: of all, of ranks 1 and 0, and of rank 0 with 1.

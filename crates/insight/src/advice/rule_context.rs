@@ -77,7 +77,7 @@ impl<'a> RuleContext<'a> {
     }
 
     pub(crate) fn source_location(&self, site: u32) -> SourceLocation {
-        SourceLocation::from_site(self.recording.site(site))
+        SourceLocation::of(self.recording, site)
     }
 
     /// Describes the source range of a segment.

@@ -20,8 +20,8 @@ impl SiteGroups {
     /// The call sites of a recording.
     pub fn from_recording(recording: &Recording) -> SiteGroups {
         let mut first: HashMap<SourceLocation, u32> = HashMap::new();
-        let site = |(number, site)| *first.entry(SourceLocation::from_site(site)).or_insert(number as u32);
-        let representatives: Vec<u32> = recording.header.sites.iter().enumerate().map(site).collect();
+        let site = |number| *first.entry(SourceLocation::of(recording, number)).or_insert(number);
+        let representatives: Vec<u32> = (0..recording.header.sites.len() as u32).map(site).collect();
         let mut members: HashMap<u32, Vec<u32>> = HashMap::new();
         representatives.iter().zip(0..).for_each(|(first, site)| members.entry(*first).or_default().push(site));
         SiteGroups { representatives, members }

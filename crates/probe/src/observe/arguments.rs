@@ -25,7 +25,8 @@ impl CallObserver<'_> {
     /// Stages the call with these parts. `requests` is the maximum number of requests it will list.
     #[inline(always)]
     pub(crate) fn stage(&mut self, parts: u16, requests: usize) {
-        self.thread.recorder.stage(self.function.id.0, parts, self.function.language, self.frame.return_address(), requests);
+        let site = self.thread.call_path.site_word(self.frame.caller());
+        self.thread.recorder.stage(self.function.id.0, parts, self.function.language, site, requests);
     }
 
     /// Sets one part of a call staged with these parts.

@@ -4,16 +4,45 @@ use sintonia_recording::header::{CallSiteDefinition, SourceFrame};
 
 use super::ProgramNode;
 
-/// The name of a phase: its functions and lines if known, else its operations.
+/// The name of a phase: what its function calls there and its lines if known, else its operations.
 pub(super) fn phase<'a, 'b>(nodes: impl Iterator<Item = &'a ProgramNode>, site: impl Fn(u32) -> &'b CallSiteDefinition) -> String {
     let nodes: Vec<&ProgramNode> = nodes.collect();
-    let frames: Vec<&SourceFrame> = nodes.iter().filter_map(|node| site(node.site).frames.first()).collect();
-    let functions = from_to(frames.iter().filter_map(|frame| frame.function.as_deref()));
-    let lines = lines(&frames);
-    match (functions, lines) {
+    let paths: Vec<Vec<&SourceFrame>> = nodes.iter().map(|node| path_frames(node.site, &site)).filter(|path| !path.is_empty()).collect();
+    let (called, around) = divergent_frames(&paths);
+    let functions = from_to(called.iter().filter_map(|frame| frame.function.as_deref()).map(without_parameters));
+    match (functions, lines(&around)) {
         (Some(functions), Some(lines)) => format!("{functions} ({lines})"),
         (Some(only), None) | (None, Some(only)) => only,
         (None, None) => from_to(nodes.iter().map(|node| node.operation.name())).unwrap_or_default(),
+    }
+}
+
+/// The frames of a call path, outermost first.
+fn path_frames<'b>(site: u32, at: &impl Fn(u32) -> &'b CallSiteDefinition) -> Vec<&'b SourceFrame> {
+    let caller = |site: &u32| at(*site).caller.filter(|caller| caller < site);
+    let mut frames: Vec<&SourceFrame> = std::iter::successors(Some(site), caller).flat_map(|site| &at(site).frames).collect();
+    frames.reverse();
+    frames
+}
+
+/// Where paths differ: the frames of the functions that are called there, and those of the lines. If all differ in one function, these are the
+/// functions that it calls, and its own lines.
+fn divergent_frames<'b>(paths: &[Vec<&'b SourceFrame>]) -> (Vec<&'b SourceFrame>, Vec<&'b SourceFrame>) {
+    let Some(first) = paths.first() else { return (Vec::new(), Vec::new()) };
+    let is_common = |depth: &usize| paths.iter().all(|path| path.get(*depth) == first.get(*depth));
+    let depth = (0..first.len()).take_while(is_common).count();
+    let at = |path: &Vec<&'b SourceFrame>, depth: usize| path[depth.min(path.len() - 1)];
+    let around: Vec<&SourceFrame> = paths.iter().map(|path| at(path, depth)).collect();
+    let is_one_function = around.iter().all(|frame| frame.function == around[0].function);
+    let called = paths.iter().map(|path| at(path, if is_one_function { depth + 1 } else { depth })).collect();
+    (called, around)
+}
+
+/// The name of a C++ function without its parameters.
+fn without_parameters(name: &str) -> &str {
+    match name.find('(') {
+        Some(at) if at > 0 && !name.starts_with("(anonymous") => &name[..at],
+        _ => name,
     }
 }
 
@@ -63,6 +92,37 @@ mod tests {
             .map(|site| ProgramNode { operation: operations[site], site: site as u32, effects: NodeEffects::default() })
             .collect();
         phase(nodes.iter(), |site| &sites[site as usize])
+    }
+
+    /// The name of a phase with these paths, each given by its functions and lines, outermost first.
+    fn name_of_paths(paths: &[&[(&str, u32)]]) -> String {
+        let mut sites: Vec<CallSiteDefinition> = Vec::new();
+        let mut leaves = Vec::new();
+        for path in paths {
+            let mut caller = None;
+            for (function, line) in *path {
+                let frame = SourceFrame { function: Some((*function).into()), file: Some(format!("{function}.c")), line: Some(*line) };
+                sites.push(CallSiteDefinition { frames: vec![frame], caller, ..CallSiteDefinition::default() });
+                caller = Some(sites.len() as u32 - 1);
+            }
+            leaves.extend(caller);
+        }
+        let operation = FunctionId::from_name("MPI_Bcast").unwrap();
+        let nodes: Vec<ProgramNode> =
+            leaves.iter().map(|site| ProgramNode { operation, site: *site, effects: NodeEffects::default() }).collect();
+        phase(nodes.iter(), |site| &sites[site as usize])
+    }
+
+    #[test]
+    fn with_call_paths_a_phase_is_called_by_what_its_function_calls() {
+        let step: &[_] = &[("main", 20), ("step", 5), ("halo", 9), ("wrapper", 1)];
+        let sum: &[_] = &[("main", 24), ("wrapper", 2)];
+        assert_eq!(name_of_paths(&[step, sum]), "step, wrapper (main.c:20-24)");
+        let left: &[_] = &[("main", 20), ("step", 5), ("halo", 9), ("wrapper", 1)];
+        let right: &[_] = &[("main", 20), ("step", 5), ("halo", 10), ("wrapper", 1)];
+        assert_eq!(name_of_paths(&[left, right]), "wrapper (halo.c:9-10)");
+        assert_eq!(name_of_paths(&[left]), "wrapper (wrapper.c:1)");
+        assert_eq!(name_of_paths(&[&[("main", 20)], &[("run", 3)]]), "main, run");
     }
 
     #[test]

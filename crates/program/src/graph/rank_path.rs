@@ -442,9 +442,9 @@ fn elapsed_ns(from: i64, to: i64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::call_points::SiteAliases;
     use super::super::transitions::RankTransitions;
     use super::*;
+    use sintonia_recording::call_paths::CallPaths;
     use sintonia_recording::call_table::CallTable;
     use sintonia_recording::header::RecordingHeader;
     use sintonia_recording::raw::RequestRef;
@@ -456,7 +456,7 @@ mod tests {
         table.descriptors.iter_mut().for_each(|descriptor| descriptor.site = u32::from(descriptor.function.0));
         let transitions = TransitionTable::from_ranks(
             &RecordingHeader::default(),
-            vec![RankTransitions::from_calls(table.calls(), &SiteAliases::default())],
+            vec![RankTransitions::from_calls(table.calls(), &CallPaths::default())],
         );
         let mut builder = PathBuilder::new(&transitions, 0);
         table.calls().for_each(|call| builder.add_call(&call));

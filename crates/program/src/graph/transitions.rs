@@ -6,16 +6,17 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
+use sintonia_recording::call_paths::CallPaths;
 use sintonia_recording::call_table::RecordedCall;
 use sintonia_recording::header::RecordingHeader;
 use sintonia_recording::{Error, Recording};
 
-use super::call_points::{CallPoint, IdMap, SiteAliases};
+use super::call_points::{CallPoint, IdMap};
 
 /// The call points of a program and its unique transitions.
 #[derive(Debug, Default)]
 pub struct TransitionTable {
-    sites: SiteAliases,
+    sites: CallPaths,
     /// Call points by id.
     pub points: IdMap<CallPoint>,
     /// Transitions between call points that no thread takes twice.
@@ -46,7 +47,7 @@ struct ThreadTransitions {
 
 impl RankTransitions {
     /// Counts the transitions of one rank of a recording.
-    pub fn from_recording(recording: &Recording, rank: u32, sites: &SiteAliases) -> Result<RankTransitions, Error> {
+    pub fn from_recording(recording: &Recording, rank: u32, sites: &CallPaths) -> Result<RankTransitions, Error> {
         let mut counting = TransitionCounter::default();
         let mut calls = recording.calls(rank)?;
         while let Some(call) = calls.next_call() {
@@ -56,7 +57,7 @@ impl RankTransitions {
     }
 
     #[cfg(test)]
-    pub fn from_calls<'a>(calls: impl Iterator<Item = RecordedCall<'a>>, sites: &SiteAliases) -> RankTransitions {
+    pub fn from_calls<'a>(calls: impl Iterator<Item = RecordedCall<'a>>, sites: &CallPaths) -> RankTransitions {
         let mut counting = TransitionCounter::default();
         calls.for_each(|call| counting.count(&call, sites));
         counting.finish()
@@ -64,8 +65,8 @@ impl RankTransitions {
 }
 
 impl TransitionCounter {
-    fn count(&mut self, call: &RecordedCall, sites: &SiteAliases) {
-        let point = self.points.get_or_insert(sites.call_point(call));
+    fn count(&mut self, call: &RecordedCall, sites: &CallPaths) {
+        let point = self.points.get_or_insert(CallPoint::of_call(call, sites));
         let thread = self.threads.entry(call.thread).or_default();
         if let Some(before) = thread.last_point.replace(point) {
             *thread.counts.entry((before, point)).or_default() += 1;
@@ -84,7 +85,7 @@ impl TransitionCounter {
 impl TransitionTable {
     /// Merges the transitions of all ranks.
     pub fn from_ranks(header: &RecordingHeader, ranks: Vec<RankTransitions>) -> TransitionTable {
-        let mut transitions = TransitionTable { sites: SiteAliases::from_header(header), ..TransitionTable::default() };
+        let mut transitions = TransitionTable { sites: CallPaths::new(&header.sites), ..TransitionTable::default() };
         let mut max = FxHashMap::default();
         for steps in ranks {
             let number: Vec<usize> = steps.points.iter().map(|point| transitions.points.get_or_insert(*point)).collect();
@@ -98,7 +99,7 @@ impl TransitionTable {
 
     /// The call point of a call, if any rank visited it.
     pub fn point(&self, call: &RecordedCall) -> Option<usize> {
-        self.points.get(self.sites.call_point(call))
+        self.points.get(CallPoint::of_call(call, &self.sites))
     }
 }
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use sintonia_mpi::FUNCTIONS;
 
 use crate::definitions::{
-    ClockReading, DefinitionRecord, EndDefinition, FORMAT_VERSION, LibraryDefinition, LocalCommunicator, LocalGroup, LocalObject,
-    MAX_RANKS, MeasuredClockOffset, ModuleDefinition, WorldDefinition,
+    CallPathDefinition, ClockReading, DefinitionRecord, EndDefinition, FORMAT_VERSION, LibraryDefinition, LocalCommunicator, LocalGroup,
+    LocalObject, MAX_RANKS, MeasuredClockOffset, ModuleDefinition, WorldDefinition,
 };
 use crate::error::{Error, WithPath};
 use crate::host::{HostDescription, OffCpuSource, ProcessLimits, ThreadUsage};
@@ -32,6 +32,8 @@ pub(super) struct ProcessDefinitions {
     pub world: Option<WorldDefinition>,
     /// Executable files mapped into it, in order of detection.
     pub modules: Vec<ModuleDefinition>,
+    /// Its call paths, by their number, each with the number of modules that were defined before it.
+    pub call_paths: BTreeMap<u32, (CallPathDefinition, usize)>,
     /// Communicators it is a member of.
     pub communicators: Vec<LocalCommunicator>,
     /// Windows and files.
@@ -146,6 +148,7 @@ impl ProcessDefinitions {
             }
             DefinitionRecord::World(world) => self.world = Some(world),
             DefinitionRecord::Module(module) => self.modules.push(module),
+            DefinitionRecord::CallPath(path) => _ = self.call_paths.insert(path.id, (path, self.modules.len())),
             DefinitionRecord::Communicator(communicator) => self.communicators.push(communicator),
             DefinitionRecord::Object(object) => self.objects.push(object),
             DefinitionRecord::Group(group) => self.groups.push(group),

@@ -158,7 +158,7 @@ mod tests {
             let fields: Vec<&str> = line.split_whitespace().collect();
             let (start, end) = fields[0].split_once('-')?;
             let offset = (number(start)..number(end)).contains(&address).then(|| address - number(start) + number(fields[2]))?;
-            Some(CallSiteDefinition { module: (*fields.get(5)?).to_owned(), offset, frames: Vec::new() })
+            Some(CallSiteDefinition { module: (*fields.get(5)?).to_owned(), offset, caller: None, frames: Vec::new() })
         });
         found.unwrap()
     }
@@ -185,7 +185,7 @@ mod tests {
 
     /// The frames of the call in `work`, resolved with the given file.
     fn frames_of(path: &Path, offset: u64) -> Vec<SourceFrame> {
-        let mut sites = [CallSiteDefinition { module: path.display().to_string(), offset, frames: Vec::new() }];
+        let mut sites = [CallSiteDefinition { module: path.display().to_string(), offset, caller: None, frames: Vec::new() }];
         resolve(&mut sites);
         std::mem::take(&mut sites[0].frames)
     }
@@ -220,7 +220,7 @@ mod tests {
         let path = folder.path().join("text");
         for bytes in [&b""[..], b"\x7fELF", b"just some text that is long enough to be looked at as a header of something"] {
             std::fs::write(&path, bytes).unwrap();
-            let mut sites = [CallSiteDefinition { module: path.display().to_string(), offset: 5, frames: Vec::new() }];
+            let mut sites = [CallSiteDefinition { module: path.display().to_string(), offset: 5, caller: None, frames: Vec::new() }];
             resolve(&mut sites);
             assert!(sites[0].frames.is_empty());
         }

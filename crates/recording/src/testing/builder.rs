@@ -224,7 +224,7 @@ fn empty_header() -> RecordingHeader {
 fn call_sites(file: &str) -> Vec<CallSiteDefinition> {
     let module = Path::new(file).with_extension("").display().to_string();
     let frame = |line| SourceFrame { function: Some("main".into()), file: Some(file.into()), line: Some(line) };
-    let site = |line: u32| CallSiteDefinition { module: module.clone(), offset: line.into(), frames: vec![frame(line)] };
+    let site = |line: u32| CallSiteDefinition { module: module.clone(), offset: line.into(), caller: None, frames: vec![frame(line)] };
     (0..LINES).map(site).collect()
 }
 

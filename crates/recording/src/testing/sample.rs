@@ -90,7 +90,7 @@ fn site(line: u32) -> CallSiteDefinition {
     // The last call site is in a library without debug information.
     let library = SourceFrame { function: Some("finish".into()), file: None, line: None };
     match line {
-        9 => CallSiteDefinition { module: "/usr/lib/libhelp.so.1".into(), offset: 0x42, frames: vec![library] },
-        _ => CallSiteDefinition { module: "/home/me/app/main".into(), offset: u64::from(line), frames: vec![frame] },
+        9 => CallSiteDefinition { module: "/usr/lib/libhelp.so.1".into(), offset: 0x42, caller: None, frames: vec![library] },
+        _ => CallSiteDefinition { module: "/home/me/app/main".into(), offset: u64::from(line), caller: None, frames: vec![frame] },
     }
 }

@@ -341,5 +341,5 @@ impl SimulatedRun {
 
 fn call_site(line: u64) -> CallSiteDefinition {
     let frame = SourceFrame { function: Some("main".into()), file: Some("program.c".into()), line: Some(line as u32) };
-    CallSiteDefinition { module: "program".into(), offset: line, frames: vec![frame] }
+    CallSiteDefinition { module: "program".into(), offset: line, caller: None, frames: vec![frame] }
 }

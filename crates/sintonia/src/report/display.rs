@@ -389,19 +389,12 @@ impl ReportText<'_> {
         const WIDTH: usize = 32;
         let operation = operation.trim_start_matches("MPI_");
         let room = WIDTH.saturating_sub(operation.len() + 4);
-        if self.show_all { format!("{operation} at {location}") } else { format!("{operation} at {}", truncate_start(location, room)) }
+        if self.show_all { format!("{operation} at {location}") } else { format!("{operation} at {}", fit_location(location, room)) }
     }
 
     fn site_text(&self, location: &str) -> String {
         const WIDTH: usize = 32;
-        // The end of a path is most telling, but the beginning of a function name.
-        if self.show_all {
-            location.into()
-        } else if location.contains(" in ") {
-            truncate_end(location, WIDTH)
-        } else {
-            truncate_start(location, WIDTH)
-        }
+        if self.show_all { location.into() } else { fit_location(location, WIDTH) }
     }
 
     fn operations(&self) -> Vec<String> {
@@ -555,6 +548,15 @@ fn merge_size_classes(sizes: &[MessageSizeClass], most: usize) -> Vec<MessageSiz
             return merged;
         }
         step += 1;
+    }
+}
+
+/// A location in this many letters. The end of a path is most telling, but the beginning of a function name, and the nearest of its callers.
+fn fit_location(location: &str, room: usize) -> String {
+    match location.split_once(" from ") {
+        Some((line, callers)) => truncate_end(&format!("{} from {callers}", line.rsplit('/').next().unwrap_or(line)), room),
+        None if location.contains(" in ") => truncate_end(location, room),
+        None => truncate_start(location, room),
     }
 }
 

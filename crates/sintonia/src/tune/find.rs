@@ -4,7 +4,7 @@ mod display;
 mod live;
 mod placement;
 mod process_sampler;
-pub(super) mod program_variables;
+mod program_variables;
 mod trial;
 mod trial_measure;
 
@@ -202,7 +202,8 @@ fn all_candidates(args: &FindArgs, facts: &RunFacts, system: &SystemFacts, known
         relevance: 1.0,
     };
     let known = known.filter(|known| !known.settings.is_empty());
-    let known = known.map(|known| candidate("what was found before".into(), "known", known.settings.clone(), "it paid in an earlier search"));
+    let known =
+        known.map(|known| candidate("what was found before".into(), "known", known.settings.clone(), "it paid in an earlier search"));
     let tries = args.tries.iter().flat_map(|(name, values)| {
         values.iter().map(move |value| {
             candidate(format!("{name}={value}"), name, Environment::new([(name.as_str(), value.as_str())]).into(), "given with --try")

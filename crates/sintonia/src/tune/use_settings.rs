@@ -7,8 +7,8 @@ use std::process::{Command, ExitCode};
 
 use sintonia_autotune::{Environment, TunedSettings};
 use sintonia_recording::program_name::find_executable;
+use sintonia_tune::tunlets;
 
-use super::find::program_variables::set_tunlet;
 use super::{DEFAULT_FAN_OUT, TuningSession, TuningThread};
 use crate::record::RecordArgs;
 use crate::{Error, output, record};
@@ -65,7 +65,7 @@ fn run_with_variables(
     mut record: RecordArgs,
 ) -> Result<ExitCode, Error> {
     record.command = words;
-    let tunlet = super::open_tunlet(&set_tunlet(&settings.settings.variables))?;
+    let tunlet = super::open_tunlet(&tunlets::set::tunlet_text(&settings.settings.variables))?;
     let session = TuningSession::open(DEFAULT_FAN_OUT)?;
     let variables = environment.iter().map(|(name, value)| (name, OsString::from(value)));
     let more: Vec<_> = session.environment()?.into_iter().chain(variables).collect();

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use sintonia_link::probe_protocol::ActionRepeat;
 
 use crate::tuning_points::{Actor, TuningMoment, TuningPoint, TuningTarget, TunletRequirements};
-use crate::tunlet::{ChangeGuard, Tunlet, TuningAction};
+use crate::tunlet::{ChangeGuard, TuningAction, Tunlet};
 
 /// Settings of the tunlet.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -14,6 +14,12 @@ use crate::tunlet::{ChangeGuard, Tunlet, TuningAction};
 pub struct SetSettings {
     /// Variables and their values.
     variables: BTreeMap<String, f64>,
+}
+
+/// The text by which [`super::open_tunlet`] opens it for these variables.
+pub fn tunlet_text(variables: &BTreeMap<String, i64>) -> String {
+    let values: Vec<String> = variables.iter().map(|(name, value)| format!("{name:?}={value}")).collect();
+    format!("set:variables={{{}}}", values.join(","))
 }
 
 /// The tunlet.
@@ -58,6 +64,14 @@ impl Tunlet for SetTunlet {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn its_text_is_read_back() {
+        for variables in [BTreeMap::from([("p->q".to_owned(), -3), ("work(3)".to_owned(), 7)]), BTreeMap::new()] {
+            let text = tunlet_text(&variables);
+            assert_eq!(crate::tunlets::open_tunlet(&text).map(|tunlet| tunlet.name().to_owned()).ok().as_deref(), Some("set"), "{text}");
+        }
+    }
 
     #[test]
     fn each_variable_is_set_once_to_its_value_and_to_no_other() {

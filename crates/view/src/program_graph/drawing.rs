@@ -58,9 +58,11 @@ fn drawing_node(node: &graph::ProgramNode, recording: &Recording) -> OperationNo
 
 /// The source location of a node, and its function.
 pub fn node_location(node: &graph::ProgramNode, recording: &Recording) -> String {
-    let location = SourceLocation::from_site(recording.site(node.site));
+    let location = SourceLocation::of(recording, node.site);
+    let line = location.line_only();
     match (&location.function, location.line) {
-        (Some(function), Some(_)) => format!("{location} {function}"),
+        (Some(function), Some(_)) if location.callers.is_empty() => format!("{line} {function}"),
+        (Some(function), Some(_)) => format!("{line} {function} < {}", location.callers.join(" < ")),
         _ => location.to_string(),
     }
 }

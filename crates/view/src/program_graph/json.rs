@@ -45,10 +45,10 @@ fn node_json(node: &ProgramNode, recording: &Recording) -> Value {
         NodeStage::Begin => "begin",
         NodeStage::End => "end",
     };
-    let location = SourceLocation::from_site(recording.site(node.site));
+    let location = SourceLocation::of(recording, node.site);
     json!({
         "operation": node.operation.name(), "does": symbol, "stage": stage,
-        "file": location.file, "line": location.line, "function": location.function, "module": location.module,
+        "file": location.file, "line": location.line, "function": location.function, "module": location.module, "callers": location.callers,
     })
 }
 

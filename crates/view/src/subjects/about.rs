@@ -70,7 +70,7 @@ impl OpenRecordingJson {
             profile: header.profile,
             incomplete: incomplete.map(|(rank, why)| IncompleteRankJson { rank, why: why.to_string() }).collect(),
             exit_status: header.exit_status,
-            sites: header.sites.iter().map(SourceLocation::from_site).collect(),
+            sites: (0..header.sites.len() as u32).map(|site| SourceLocation::of(&opened.recording, site)).collect(),
             left_out,
         }
     }

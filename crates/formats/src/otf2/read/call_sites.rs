@@ -61,13 +61,19 @@ impl CallSiteIndex {
             definitions.calling_contexts.iter().map(|context| (context.number, context)).collect();
         for context in &definitions.calling_contexts {
             let Some((module, offset)) = definitions.call_sites.get(&context.number) else { continue };
-            let chain = std::iter::successors(Some(context), |context| by_number.get(&context.parent).copied());
-            let mut frames: Vec<SourceFrame> = chain.take(MAX_INLINE_DEPTH).map(|context| room.frame(definitions, context)).collect();
+            let around =
+                || std::iter::successors(by_number.get(&context.parent).copied(), |context| by_number.get(&context.parent).copied());
+            let is_site = |context: &&CallingContext| definitions.call_sites.contains_key(&context.number);
+            // Contexts up to the next call site were inlined; that one is the caller.
+            let inlined = around().take_while(|context| !is_site(context));
+            let own = std::iter::once(context).chain(inlined).take(MAX_INLINE_DEPTH);
+            let mut frames: Vec<SourceFrame> = own.map(|context| room.frame(definitions, context)).collect();
+            let caller = around().take(MAX_INLINE_DEPTH).find(is_site).and_then(|caller| self.contexts.get(caller.number).copied());
             if frames == [SourceFrame::default()] {
                 frames.clear();
             }
             self.contexts.insert(context.number, self.sites.len() as u32);
-            self.sites.push(CallSiteDefinition { module: room.copy_text(module).unwrap_or_default(), offset: *offset, frames });
+            self.sites.push(CallSiteDefinition { module: room.copy_text(module).unwrap_or_default(), offset: *offset, caller, frames });
         }
         self.unknown_site = self.sites.len() as u32;
     }
@@ -76,6 +82,7 @@ impl CallSiteIndex {
         self.unknown_site = self.add(SourceFrame::default());
         for context in &definitions.calling_contexts {
             let number = self.add(room.frame(definitions, context));
+            self.sites[number as usize].caller = self.contexts.get(context.parent).copied();
             self.contexts.insert(context.number, number);
         }
         let mut lines: Vec<_> = definitions.source_code_locations.iter().collect();

@@ -70,7 +70,13 @@ fn header(ranks: Vec<RecordedRank>, world: &str) -> RecordingHeader {
     communicators[2].neighbours = vec![NeighbourClass { ranks: "1-3".into(), sources: "-1".into(), destinations: "1".into() }];
     let object = |kind: &str, communicator| ObjectDefinition { kind: kind.into(), communicator };
     let frame = |function: &str, line| SourceFrame { function: Some(function.into()), file: Some("/src/a.c".into()), line };
-    let site = |module: &str, offset, frames: &[SourceFrame]| CallSiteDefinition { module: module.into(), offset, frames: frames.to_vec() };
+    let site = |module: &str, offset, frames: &[SourceFrame]| CallSiteDefinition {
+        module: module.into(),
+        offset,
+        // The second call site is called from the first, the fourth from nowhere known.
+        caller: (offset == 0x50).then_some(0),
+        frames: frames.to_vec(),
+    };
     RecordingHeader {
         format: FORMAT_VERSION,
         command: ["mpirun", "-n", "4", "./a", "-n"].map(String::from).to_vec(),

@@ -1,7 +1,7 @@
 //! Call sites as OTF2 calling contexts and source code locations.
 //!
-//! Each site is a calling context of its own, inside the contexts of the functions it was inlined into, which are shared. A context is
-//! numbered after its parent.
+//! Each site is a calling context of its own, inside the contexts of the functions it was inlined into, which are shared, and these inside the
+//! context of the caller. A context is numbered after its parent.
 
 use std::collections::HashMap;
 
@@ -37,7 +37,7 @@ impl CallingContexts {
         let nothing = SourceFrame::default();
         for (number, site) in (0..).zip(sites) {
             let (innermost, outer) = site.frames.split_first().unwrap_or((&nothing, &[]));
-            let mut parent = None;
+            let mut parent = site.caller.and_then(|caller| all.site_contexts.get(caller as usize)).copied();
             for frame in outer.iter().rev() {
                 let context = all.make_context(&mut lines, frame, parent, None);
                 parent = Some(*shared.entry(context).or_insert_with_key(|context| all.add(context.clone())));
@@ -107,6 +107,9 @@ mod tests {
             ("inner", Some(2), Some(0), Some(2)),
         ];
         assert_eq!(shown, expected);
+        let called = CallSiteDefinition { caller: Some(0), ..site(&[frame("callee", 7)]) };
+        let nested = CallingContexts::new(&[site(&[frame("main", 9)]), called]);
+        assert_eq!(nested.contexts.iter().map(|context| context.parent).collect::<Vec<_>>(), [None, Some(0)]);
         assert_eq!(
             (sites.context_of_site(2), sites.context_of_site(1), sites.context_of_site(7)),
             (Some((3, Some(2))), Some((2, None)), None)

@@ -1,6 +1,8 @@
 //! What a search tells: what it found out about the program, its trials, and the result.
 
-use sintonia_autotune::{CandidateResult, CandidateState, MainLoop, RunFacts, SearchEvent, SearchLimits, TrialSettings, TunedSettings, TuningCandidate};
+use sintonia_autotune::{
+    CandidateResult, CandidateState, MainLoop, RunFacts, SearchEvent, SearchLimits, TrialSettings, TunedSettings, TuningCandidate,
+};
 
 use super::live::LiveVerdict;
 use super::trial_measure::TrialMeasure;

@@ -30,8 +30,7 @@ impl PlacementTrial {
         let known = launcher::available_hosts(command, &|name| std::env::var(name).ok()).map_err(sintonia_placement::Error::from)?;
         let known = known.filter(|hosts| total_slots(hosts) >= input.rank_count());
         let hosts = AvailableHosts::find(None, known, &input)?;
-        let request =
-            PlacementRequest { goal: PlacementGoal::Congestion, effort: SearchEffort::Usual, compare: false, built_in: false };
+        let request = PlacementRequest { goal: PlacementGoal::Congestion, effort: SearchEffort::Usual, compare: false, built_in: false };
         let proposal = find_placement(&request, &input, &hosts)?;
         if proposal.no_gain_reason.is_some() {
             return Ok(None);

@@ -87,12 +87,6 @@ pub(super) fn search_tunlet(trials: &[VariableTrial]) -> Option<String> {
     (!ranges.is_empty()).then(|| format!("search:variables={{{}}}", ranges.join(",")))
 }
 
-/// The tunlet that sets variables when MPI starts.
-pub(in crate::tune) fn set_tunlet(variables: &BTreeMap<String, i64>) -> String {
-    let values: Vec<String> = variables.iter().map(|(name, value)| format!("{name:?}={value}")).collect();
-    format!("set:variables={{{}}}", values.join(","))
-}
-
 /// Why variables could not be set in a run, from the summary of `sintonia tune --json`; `None` if all of them were, in all processes.
 pub(super) fn why_not_set(summary: Option<&str>, variables: &BTreeMap<String, i64>) -> Option<String> {
     let summary: Option<serde_json::Value> = summary.and_then(|line| serde_json::from_str(line).ok());
@@ -132,14 +126,11 @@ mod tests {
     }
 
     #[test]
-    fn tunlets_are_written_as_their_settings_are_read() {
+    fn the_tunlet_is_written_as_its_settings_are_read() {
         let trials = [parse_variable("a=16,4,64").unwrap(), parse_variable("p->q=1").unwrap()];
         let search = search_tunlet(&trials).unwrap();
         assert_eq!(search, r#"search:variables={"a"=[4,64],"p->q"=[1,1]}"#);
-        let set = set_tunlet(&BTreeMap::from([("p->q".to_owned(), -3)]));
-        for text in [search, set] {
-            assert!(sintonia_tune::tunlets::open_tunlet(&text).is_ok(), "{text}");
-        }
+        assert!(sintonia_tune::tunlets::open_tunlet(&search).is_ok());
         assert_eq!(search_tunlet(&[]), None);
     }
 

@@ -16,6 +16,7 @@ use sintonia_autotune::{
 };
 use sintonia_recording::Recording;
 use sintonia_recording::program_name::find_executable;
+use sintonia_tune::tunlets;
 
 use super::super::use_settings::exporting_command;
 use super::live::{self, LiveVerdict};
@@ -148,7 +149,7 @@ impl<'a> TrialProgram<'a> {
         if settings.variables.is_empty() {
             command.arg("record");
         } else {
-            command.args(["tune", "--tunlet", &program_variables::set_tunlet(&settings.variables)]);
+            command.args(["tune", "--tunlet", &tunlets::set::tunlet_text(&settings.variables)]);
         }
         command.args(["--force", "--json", "-o"]).arg(recording);
         if is_profile {

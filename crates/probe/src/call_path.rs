@@ -1,0 +1,98 @@
+//! Call paths: from an MPI call up to `main` or the start of the thread.
+//!
+//! A path is unwound once, with the unwind tables of the loaded files, and gets a number in the process's tree of paths ([`path_tree`]). After
+//! that it is recognised by the words of the stack that decided the unwinding ([`remembered_paths`]): if none of them has changed, the path
+//! is the same, with certainty. A known path allocates nothing and takes no lock. A path that cannot be unwound ends where it ends.
+
+mod loaded_code;
+mod path_tree;
+mod remembered_paths;
+mod stack_bounds;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use sintonia_recording::raw;
+
+use crate::settings::settings;
+use remembered_paths::RememberedPaths;
+use stack_bounds::StackBounds;
+
+/// Most frames of a path; of a deeper one the innermost are recorded.
+const MAX_FRAMES: usize = 64;
+
+/// Increases when a file may have been unloaded: then remembered paths are not valid any more.
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+
+/// The caller of an MPI function, as unwinding begins with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CallerRegisters {
+    /// The return address.
+    pub return_address: u64,
+    /// The stack pointer after the call has returned.
+    pub stack_pointer: u64,
+    /// The frame pointer.
+    pub frame_pointer: u64,
+}
+
+/// Finds the call paths of a thread.
+pub(crate) struct CallPathTracker {
+    /// Most frames of a path; with one, only the call site is recorded.
+    depth: usize,
+    generation: u32,
+    stack: StackBounds,
+    remembered: RememberedPaths,
+}
+
+impl CallPathTracker {
+    pub(crate) fn new() -> CallPathTracker {
+        let depth = if settings().is_attached { 1 } else { settings().call_path_depth.clamp(1, MAX_FRAMES) };
+        CallPathTracker { depth, generation: 0, stack: StackBounds::UNKNOWN, remembered: RememberedPaths::new() }
+    }
+
+    /// The thread with this state begins: its stack is another one.
+    pub(crate) fn attach(&mut self) {
+        if self.depth > 1 {
+            self.stack = StackBounds::of_this_thread();
+            self.remembered.clear();
+        }
+    }
+
+    /// The word that stands for the call site in a record: the number of the call path, or the return address.
+    #[inline(always)]
+    pub(crate) fn site_word(&mut self, caller: CallerRegisters) -> usize {
+        if self.depth <= 1 {
+            return caller.return_address as usize;
+        }
+        if self.generation != GENERATION.load(Ordering::Relaxed) {
+            self.forget();
+        }
+        match self.remembered.find(caller) {
+            Some(path) => raw::path_word(path) as usize,
+            None => self.unwind(caller),
+        }
+    }
+
+    #[cold]
+    fn forget(&mut self) {
+        self.generation = GENERATION.load(Ordering::Relaxed);
+        self.remembered.clear();
+    }
+
+    /// Unwinds a path that is not remembered.
+    #[cold]
+    fn unwind(&mut self, caller: CallerRegisters) -> usize {
+        let unwound = self.stack.has_room_below(caller.stack_pointer).then(|| loaded_code::unwind_whole(caller, self.stack));
+        let Some(unwound) = unwound.flatten() else { return caller.return_address as usize };
+        let frames = unwound.return_addresses();
+        let Some(path) = path_tree::number_of(&frames[..frames.len().min(self.depth)], unwound.loaded) else {
+            return caller.return_address as usize;
+        };
+        self.remembered.insert(caller, &unwound, path);
+        raw::path_word(path) as usize
+    }
+}
+
+/// Runs before `dlclose`.
+pub(crate) unsafe extern "C" fn on_dlclose() {
+    GENERATION.fetch_add(1, Ordering::Relaxed);
+}
