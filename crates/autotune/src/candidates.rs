@@ -88,6 +88,16 @@ impl CandidateList {
     }
 }
 
+/// Progress by a thread of the library's own, where it has a processor to run on and long messages to move.
+fn add_progress_thread(run: &RunFacts, variable: &str, list: &mut CandidateList) {
+    if run.ranks_per_host < run.processors {
+        let spare = run.processors - run.ranks_per_host;
+        let reason = format!("{spare} processors without a rank, {} of the messages longer than 4 KiB", percent(run.long_message_share));
+        let relevance = 0.4 * run.point_to_point_share * run.long_message_share;
+        list.add("progress", "progress by a thread of the library", relevance, reason, &[(variable, "1")]);
+    }
+}
+
 /// A share as text.
 fn percent(share: f64) -> String {
     sintonia_text::quantity::format_percent(share)
@@ -149,6 +159,22 @@ mod tests {
         assert!(names(&crowded, &SystemFacts::default()).contains(&"OMPI_MCA_mpi_yield_when_idle".into()));
         let mpich = RunFacts { mpi: MpiFamily::Mpich, ..crowded };
         assert!(names(&mpich, &SystemFacts::default()).contains(&"MPIR_CVAR_POLLS_BEFORE_YIELD".into()));
+    }
+
+    #[test]
+    fn a_progress_thread_needs_a_processor_of_its_own() {
+        let long = |ranks_per_host, mpi| RunFacts {
+            mpi,
+            ranks_per_host,
+            point_to_point_share: 0.3,
+            long_message_share: 1.0,
+            processors: 4,
+            ..run()
+        };
+        for (mpi, variable) in [(MpiFamily::Mpich, "MPIR_CVAR_ASYNC_PROGRESS"), (MpiFamily::Intel, "I_MPI_ASYNC_PROGRESS")] {
+            assert!(names(&long(2, mpi), &SystemFacts::default()).contains(&variable.into()));
+            assert!(!names(&long(4, mpi), &SystemFacts::default()).contains(&variable.into()));
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use sintonia_mpi::CollectiveOp;
 
-use super::{CandidateList, percent};
+use super::{CandidateList, add_progress_thread, percent};
 use crate::run_facts::{CollectiveShare, RunFacts};
 
 pub(super) fn add_candidates(run: &RunFacts, list: &mut CandidateList) {
@@ -22,6 +22,7 @@ pub(super) fn add_candidates(run: &RunFacts, list: &mut CandidateList) {
     for size in ["65536", "1048576"] {
         list.add("eager limit", format!("eager limit {size}"), relevance, reason.clone(), &[("I_MPI_EAGER_THRESHOLD", size)]);
     }
+    add_progress_thread(run, "I_MPI_ASYNC_PROGRESS", list);
     run.collectives.iter().for_each(|collective| add_collective(collective, list));
 }
 

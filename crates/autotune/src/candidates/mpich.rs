@@ -2,7 +2,7 @@
 
 use sintonia_mpi::CollectiveOp;
 
-use super::{CandidateList, SystemFacts, percent};
+use super::{CandidateList, SystemFacts, add_progress_thread, percent};
 use crate::run_facts::{CollectiveShare, RunFacts};
 
 /// Messages up to this length are short for collectives.
@@ -21,6 +21,7 @@ pub(super) fn add_candidates(run: &RunFacts, system: &SystemFacts, list: &mut Ca
     if system.has_library("libucp") {
         add_ucx(run, list);
     }
+    add_progress_thread(run, "MPIR_CVAR_ASYNC_PROGRESS", list);
     run.collectives.iter().for_each(|collective| add_collective(collective, list));
     let collectives: f64 = run.collectives.iter().map(|collective| collective.share).sum();
     let reason = format!("{} of the time in collectives", percent(collectives));

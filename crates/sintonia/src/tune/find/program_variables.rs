@@ -17,6 +17,8 @@ pub(super) struct VariableTrial {
     name: String,
     /// None yet if they follow from its value in the program.
     values: Vec<i64>,
+    /// Whether the user gave the values: then no others are tried.
+    are_given: bool,
     is_named: bool,
 }
 
@@ -29,7 +31,7 @@ pub(super) fn parse_variable(text: &str) -> Result<VariableTrial, String> {
         false => Vec::new(),
     };
     let name = name.trim().to_owned();
-    if name.is_empty() { Err(wrong()) } else { Ok(VariableTrial { name, values, is_named: true }) }
+    if name.is_empty() { Err(wrong()) } else { Ok(VariableTrial { are_given: !values.is_empty(), name, values, is_named: true }) }
 }
 
 /// The variables to try in the program of a command.
@@ -55,7 +57,7 @@ pub(super) fn find_trials(named: &[VariableTrial], is_allowed: bool, command: &[
     if is_allowed {
         let found = SizeVariable::find_in(&program_file(command)?).map_err(|problem| Error::Other(problem.to_string()))?;
         let is_new = |size: &SizeVariable| named.iter().all(|trial| trial.name != size.name);
-        let trial = |size: SizeVariable| VariableTrial { values: size.other_values(), name: size.name, is_named: false };
+        let trial = |size: SizeVariable| VariableTrial { values: size.other_values(), are_given: false, name: size.name, is_named: false };
         trials.extend(found.into_iter().filter(is_new).map(trial));
     }
     Ok(trials)
@@ -80,10 +82,11 @@ pub(super) fn candidates(trials: &[VariableTrial]) -> Vec<TuningCandidate> {
     trials.iter().flat_map(|trial| trial.values.iter().map(move |value| candidate(trial, *value))).collect()
 }
 
-/// The tunlet that searches values of the variables while the program runs: between the least and the greatest of each.
+/// The tunlet that searches values of the variables while the program runs: between the least and the greatest of each. It tries values between
+/// them as well, so variables whose values were given are left out.
 pub(super) fn search_tunlet(trials: &[VariableTrial]) -> Option<String> {
     let range = |trial: &VariableTrial| Some(format!("{:?}=[{},{}]", trial.name, trial.values.iter().min()?, trial.values.iter().max()?));
-    let ranges: Vec<String> = trials.iter().filter_map(range).collect();
+    let ranges: Vec<String> = trials.iter().filter(|trial| !trial.are_given).filter_map(range).collect();
     (!ranges.is_empty()).then(|| format!("search:variables={{{}}}", ranges.join(",")))
 }
 
@@ -117,7 +120,9 @@ mod tests {
 
     #[test]
     fn variables_are_parsed_with_values_or_without() {
-        let named = |name: &str, values: &[i64]| Ok(VariableTrial { name: name.into(), values: values.to_vec(), is_named: true });
+        let named = |name: &str, values: &[i64]| {
+            Ok(VariableTrial { name: name.into(), values: values.to_vec(), are_given: !values.is_empty(), is_named: true })
+        };
         assert_eq!(parse_variable("block"), named("block", &[]));
         assert_eq!(parse_variable("cfg->block=16, 32"), named("cfg->block", &[16, 32]));
         for wrong in ["", "=1", "a=", "a=1,x", "a=1.5"] {
@@ -127,9 +132,9 @@ mod tests {
 
     #[test]
     fn the_tunlet_is_written_as_its_settings_are_read() {
-        let trials = [parse_variable("a=16,4,64").unwrap(), parse_variable("p->q=1").unwrap()];
-        let search = search_tunlet(&trials).unwrap();
-        assert_eq!(search, r#"search:variables={"a"=[4,64],"p->q"=[1,1]}"#);
+        let free = VariableTrial { name: "p->q".into(), values: vec![16, 4, 64], are_given: false, is_named: true };
+        let search = search_tunlet(&[parse_variable("a=16,4,64").unwrap(), free]).unwrap();
+        assert_eq!(search, r#"search:variables={"p->q"=[4,64]}"#);
         assert!(sintonia_tune::tunlets::open_tunlet(&search).is_ok());
         assert_eq!(search_tunlet(&[]), None);
     }

@@ -39,4 +39,6 @@ export interface SourceLocation {
     module: string;
     /** Offset in the module, if the line is unknown. */
     offset?: number;
+    /** Callers that tell it from other call sites of the same line, nearest first: `function:line`. */
+    callers?: string[];
 }
