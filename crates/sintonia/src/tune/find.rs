@@ -132,7 +132,7 @@ pub(crate) fn run(args: &FindArgs, record: &RecordArgs) -> Result<ExitCode, Erro
     let known = memory.as_ref().and_then(|memory| memory.recall(&identity));
     let mut candidates = all_candidates(args, &facts, &system, known.as_ref());
     candidates.extend(program_variables::candidates(&variables));
-    let placement = find_placement(&facts, &first.recording, &words, folder.path());
+    let placement = placement_trial(&facts, &first.recording, &words, folder.path());
     candidates.extend(placement.iter().map(|placement| placement.candidate.clone()));
     let limits = limits(args.budget, first.elapsed_s);
     if !record.json {
@@ -224,7 +224,7 @@ fn live_candidate(settings: TrialSettings) -> TuningCandidate {
 }
 
 /// The placement to try, on several hosts. That none can be found is no reason not to search.
-fn find_placement(facts: &RunFacts, recording: &Path, command: &[String], folder: &Path) -> Option<PlacementTrial> {
+fn placement_trial(facts: &RunFacts, recording: &Path, command: &[String], folder: &Path) -> Option<PlacementTrial> {
     if facts.hosts < 2 {
         return None;
     }

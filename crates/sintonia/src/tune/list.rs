@@ -10,7 +10,7 @@ use sintonia_link::session::SharedSecret;
 use sintonia_tune::collector::ProcessCollector;
 use sintonia_tune::program_list::{FunctionLine, ProgramList, ProgramSurvey, VariableLine};
 
-use super::socket_folder;
+use super::{io_failed, socket_folder};
 use crate::text_layout::{TextColumn, render_table};
 use crate::{Error, output, record, text};
 
@@ -37,10 +37,9 @@ pub(super) fn list_file(program: &Path, json: bool) -> Result<ExitCode, Error> {
 /// Runs a program and lists what can be tuned in it, on standard error after its end.
 pub(super) fn list_run(args: record::RecordArgs) -> Result<ExitCode, Error> {
     let json = args.json;
-    let failed = |what: &'static str| move |error: std::io::Error| Error::Other(format!("cannot {what}: {error}"));
-    let secret = SharedSecret::new().map_err(failed("create a secret"))?;
+    let secret = SharedSecret::new().map_err(io_failed("create a secret"))?;
     let folder = socket_folder();
-    let collector = ProcessCollector::open(&folder, &secret).map_err(failed("listen for the program's processes"))?;
+    let collector = ProcessCollector::open(&folder, &secret).map_err(io_failed("listen for the program's processes"))?;
     let more = [("SINTONIA_TUNE", folder.into_os_string()), ("SINTONIA_SECRET", secret.to_hex().into())];
     let over = Arc::new(AtomicBool::new(false));
     let is_over = over.clone();

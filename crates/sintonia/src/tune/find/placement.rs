@@ -26,7 +26,7 @@ impl PlacementTrial {
     pub(super) fn find(facts: &RunFacts, recording: &Path, command: &[String], folder: &Path) -> Result<Option<PlacementTrial>, Error> {
         let input = read_ranks(recording)?;
         let library = input.recording.as_ref().map_or("", |recording| &recording.header.mpi.library);
-        let Some(launcher) = MpiLauncher::detect(command, library).filter(|_| facts.hosts > 1) else { return Ok(None) };
+        let Some(launcher) = MpiLauncher::detect(command, library) else { return Ok(None) };
         let known = launcher::available_hosts(command, &|name| std::env::var(name).ok()).map_err(sintonia_placement::Error::from)?;
         let known = known.filter(|hosts| total_slots(hosts) >= input.rank_count());
         let hosts = AvailableHosts::find(None, known, &input)?;

@@ -189,13 +189,9 @@ impl<'a> TrialProgram<'a> {
 
     /// Tries algorithms of a collective in one run; returns what came of it, and the seconds it took.
     pub(super) fn run_live(&self, control: &str) -> Result<(LiveVerdict, f64), Error> {
-        let mut command = own_command()?;
-        command.args(["tune", "--tunlet", "collectives", "--force", "--json", "-o"]).arg(self.folder.join("live.sin"));
-        command.arg("--").args(self.command);
-        let ended = self.run_checked(command, Some(self.time_limit()), &mut |_| {})?;
-        let summary = ended.summary.as_deref();
-        let is_same = ended.status.is_some_and(|status| status.success()) && self.failed_check(&ended.output)?.is_none();
-        let verdict = summary.filter(|_| is_same).map_or(LiveVerdict::Unknown, |summary| live::read_verdict(summary, control));
+        let (ended, is_same) = self.run_tuned("collectives")?;
+        let verdict =
+            ended.summary.as_deref().filter(|_| is_same).map_or(LiveVerdict::Unknown, |summary| live::read_verdict(summary, control));
         if !self.is_quiet {
             super::display::print_live(verdict, control);
         }
@@ -204,16 +200,22 @@ impl<'a> TrialProgram<'a> {
 
     /// Searches values of variables in one run; returns those that pay, and the seconds it took.
     pub(super) fn run_live_search(&self, tunlet: &str) -> Result<(Option<TrialSettings>, f64), Error> {
-        let mut command = own_command()?;
-        command.args(["tune", "--tunlet", tunlet, "--force", "--json", "-o"]).arg(self.folder.join("live.sin"));
-        command.arg("--").args(self.command);
-        let ended = self.run_checked(command, Some(self.time_limit()), &mut |_| {})?;
-        let is_same = ended.status.is_some_and(|status| status.success()) && self.failed_check(&ended.output)?.is_none();
+        let (ended, is_same) = self.run_tuned(tunlet)?;
         let found = ended.summary.as_deref().filter(|_| is_same).and_then(program_variables::paying_values);
         if !self.is_quiet {
             super::display::print_live_search(found.as_ref(), is_same);
         }
         Ok((found, ended.elapsed.as_secs_f64()))
+    }
+
+    /// Runs the program under a tunlet; also returns whether its output is that of the unchanged program.
+    fn run_tuned(&self, tunlet: &str) -> Result<(EndedRun, bool), Error> {
+        let mut command = own_command()?;
+        command.args(["tune", "--tunlet", tunlet, "--force", "--json", "-o"]).arg(self.folder.join("live.sin"));
+        command.arg("--").args(self.command);
+        let ended = self.run_checked(command, Some(self.time_limit()), &mut |_| {})?;
+        let is_same = ended.status.is_some_and(|status| status.success()) && self.failed_check(&ended.output)?.is_none();
+        Ok((ended, is_same))
     }
 
     /// The measured time of a run.
