@@ -20,6 +20,7 @@ use crate::library;
 use crate::process;
 use crate::settings;
 use crate::stub;
+use crate::wrapper;
 
 /// Address of the system's `dlsym`, for the stub to jump to.
 pub(crate) static REAL_DLSYM: AtomicUsize = AtomicUsize::new(0);
@@ -110,6 +111,7 @@ impl SymbolBinder {
                 "longjmp" | "_longjmp" | "siglongjmp" if mpi => is_bound_to(object, &reference, &REAL_LONGJMP).then(stub::longjmp_stub),
                 "__longjmp_chk" if mpi => is_bound_to(object, &reference, &REAL_LONGJMP_CHK).then(stub::longjmp_chk_stub),
                 name if mpi && (name.starts_with("MPI_") || name.starts_with("mpi_")) => self.stub_for_reference(object, &reference),
+                name if mpi => wrapper::wrapper_of(name, || object.target(&reference)),
                 _ => None,
             };
             if let Some(stub) = stub {

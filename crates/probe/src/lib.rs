@@ -26,15 +26,19 @@ mod off_cpu;
 mod process;
 mod processor_set;
 mod profile;
+mod record_stream;
 mod recorder;
 mod requests;
+mod sampling;
 mod settings;
 mod stub;
 mod system_files;
 mod thread;
+mod thread_start;
 mod thread_usage;
 mod trampoline;
 mod tuning;
+mod wrapper;
 
 /// Runs when the probe is loaded, before the program's own code.
 extern "C" fn on_load() {

@@ -2,11 +2,10 @@
 //!
 //! Asking the kernel at every call would cost more than recording the call. So a word in memory is watched that the kernel changes when it
 //! takes the processor away from the thread ([`tripwire`]); only then the kernel is asked for how long ([`counters`]), and an interval is
-//! written to a file of the thread ([`stream`]). Where the kernel allows it, a ring has every switch with its time ([`switch_ring`]);
+//! written to a file of the thread. Where the kernel allows it, a ring has every switch with its time ([`switch_ring`]);
 //! otherwise there is one interval for the whole call or segment, with the sums.
 
 mod counters;
-mod stream;
 mod switch_ring;
 mod tripwire;
 
@@ -15,14 +14,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sintonia_recording::definitions::{DefinitionRecord, OffCpuDefinition};
 use sintonia_recording::host::OffCpuSource;
-use sintonia_recording::raw::off_cpu::{NO_THREAD, RawInterval};
+use sintonia_recording::raw::off_cpu::{MAGIC, NO_THREAD, RECORD_WORDS, RawInterval};
 
 use self::counters::{OffCpuSums, SHORTEST_NS, SchedulerChange, SchedulerCounters};
-use self::stream::OffCpuStream;
 use self::switch_ring::{ContextSwitch, SwitchRing};
 use self::tripwire::RseqTripwire;
 use crate::clock::{self, nanoseconds, ticks};
 use crate::process::{self, ProcessState};
+use crate::record_stream::RecordStream;
 use crate::settings::{OffCpuSetting, settings};
 
 /// Without a tripwire, the kernel is asked after this many ticks: 0.1 to 0.4 ms, against the 0.3 µs of asking.
@@ -94,13 +93,14 @@ pub(crate) struct OffCpuMonitor {
     counters: Option<SchedulerCounters>,
     /// Every switch, if the kernel allows it.
     ring: Option<SwitchRing>,
-    stream: OffCpuStream,
+    stream: RecordStream<RECORD_WORDS>,
 }
 
 impl OffCpuMonitor {
     /// The monitor of a thread number; it watches nothing before [`attach`](Self::attach).
     pub(crate) fn new(thread: u16) -> OffCpuMonitor {
-        let stream = OffCpuStream::new(thread);
+        let content = format!("times off the processor of thread {thread}");
+        let stream = RecordStream::new(&format!("t{thread}.offcpu"), MAGIC, content);
         OffCpuMonitor { word: &raw const UNCHANGED, expected: 0, since: 0, ended: 0, counters: None, ring: None, stream }
     }
 
@@ -254,7 +254,7 @@ impl OffCpuMonitor {
         if end > begin && worth_noting && is_recording() {
             // SAFETY: only queries the processor.
             let processor = u32::try_from(unsafe { libc::sched_getcpu() }).ok();
-            self.stream.append(RawInterval { begin, end, waiting_ns: time.waiting_ns, blocked_ns: time.blocked_ns, processor });
+            self.stream.append(RawInterval { begin, end, waiting_ns: time.waiting_ns, blocked_ns: time.blocked_ns, processor }.to_words());
         }
     }
 
@@ -262,7 +262,7 @@ impl OffCpuMonitor {
     fn record_absence(&mut self, begin: u64, end: u64) {
         if end > begin && !settings().profile && process::state() == ProcessState::Recording {
             let blocked_ns = clock::elapsed_ns(begin, end, nanoseconds(libc::CLOCK_MONOTONIC));
-            self.stream.append(RawInterval { begin, end, waiting_ns: 0, blocked_ns, processor: Some(NO_THREAD) });
+            self.stream.append(RawInterval { begin, end, waiting_ns: 0, blocked_ns, processor: Some(NO_THREAD) }.to_words());
         }
     }
 

@@ -1,6 +1,6 @@
-//! The file in which the intervals of a thread are written.
+//! A file of records of a fixed size that grows while the program runs.
 //!
-//! It is created with the first interval. As in [`crate::block_region`], one piece of it is mapped wherever a mapped page cannot fail, so
+//! It is created with the first record. As in [`crate::block_region`], one piece of it is mapped wherever a mapped page cannot fail, so
 //! that a killed process loses nothing; elsewhere a piece is kept in anonymous memory and appended when it is full. No file descriptor is
 //! kept. A full disk or a file size limit ends it.
 
@@ -9,18 +9,16 @@ use std::io::{Error, Write};
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 
-use sintonia_recording::raw::off_cpu::{MAGIC, RECORD_WORDS, RawInterval};
-
 use crate::block_region::{allocate_bytes, is_mappable};
 use crate::process::{self, fits_file_limit};
 
-/// Size of a piece: 2048 intervals.
+/// Size of a piece: a whole number of records.
 const PIECE_BYTES: usize = 64 << 10;
 const PIECE_WORDS: usize = PIECE_BYTES / 8;
 
-/// Where intervals are written.
+/// Where records are written.
 enum StreamState {
-    /// No interval yet.
+    /// No record yet.
     Empty,
     /// The current piece of the file is mapped.
     Mapped,
@@ -30,10 +28,13 @@ enum StreamState {
     Ended,
 }
 
-/// The file of one thread.
-pub(super) struct OffCpuStream {
-    thread: u16,
+/// A file of records of this many words, a power of two. The first word of the file is its magic number; zeros follow it up to the size of
+/// a record, and the last record.
+pub(crate) struct RecordStream<const WORDS: usize> {
     path: PathBuf,
+    magic: u64,
+    /// What the records are, for messages.
+    content: String,
     state: StreamState,
     /// The current piece.
     memory: *mut u64,
@@ -43,15 +44,16 @@ pub(super) struct OffCpuStream {
     written: usize,
 }
 
-impl OffCpuStream {
-    /// The file of a thread; nothing is created yet.
-    pub(super) fn new(thread: u16) -> OffCpuStream {
-        let path = process::file_path(&format!("t{thread}.offcpu"));
-        OffCpuStream { thread, path, state: StreamState::Empty, memory: std::ptr::null_mut(), used: 0, written: 0 }
+impl<const WORDS: usize> RecordStream<WORDS> {
+    /// A file of this process with the given extension; nothing is created yet.
+    pub(crate) fn new(extension: &str, magic: u64, content: String) -> RecordStream<WORDS> {
+        const { assert!(PIECE_WORDS.is_multiple_of(WORDS)) };
+        let (path, memory) = (process::file_path(extension), std::ptr::null_mut());
+        RecordStream { path, magic, content, state: StreamState::Empty, memory, used: 0, written: 0 }
     }
 
-    /// Appends an interval.
-    pub(super) fn append(&mut self, interval: RawInterval) {
+    /// Appends a record.
+    pub(crate) fn append(&mut self, record: [u64; WORDS]) {
         let ready = match self.state {
             StreamState::Empty => self.create(),
             StreamState::Ended => return,
@@ -60,22 +62,24 @@ impl OffCpuStream {
             StreamState::InMemory => self.write_piece(),
         };
         match ready {
-            Ok(()) => self.push(interval.to_words()),
+            Ok(()) => self.push(record),
             Err(error) => self.end(&error),
         }
     }
 
-    fn push(&mut self, words: [u64; RECORD_WORDS]) {
+    fn push(&mut self, words: [u64; WORDS]) {
         // SAFETY: `append` made room for a record; a piece is a whole number of records.
-        unsafe { self.memory.add(self.used).cast::<[u64; RECORD_WORDS]>().write(words) };
-        self.used += RECORD_WORDS;
+        unsafe { self.memory.add(self.used).cast::<[u64; WORDS]>().write(words) };
+        self.used += WORDS;
     }
 
     fn create(&mut self) -> Result<(), Error> {
         File::options().create_new(true).write(true).open(&self.path)?;
         self.memory = reserve()?;
         self.state = if self.map_piece().is_ok() { StreamState::Mapped } else { StreamState::InMemory };
-        self.push([MAGIC, 0, 0, 0]);
+        let mut first = [0; WORDS];
+        first[0] = self.magic;
+        self.push(first);
         Ok(())
     }
 
@@ -115,14 +119,11 @@ impl OffCpuStream {
     #[cold]
     fn end(&mut self, error: &Error) {
         self.state = StreamState::Ended;
-        process::note(&format!(
-            "thread {}: from some point on, times off the processor could not be written to disk: {error}",
-            self.thread
-        ));
+        process::note(&format!("from some point on, {} could not be written to disk: {error}", self.content));
     }
 
     /// Writes what would be lost with the process.
-    pub(super) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         if let StreamState::InMemory = self.state
             && let Err(error) = self.write_piece()
         {
@@ -140,35 +141,37 @@ fn reserve() -> Result<*mut u64, Error> {
 mod tests {
     use super::*;
 
-    fn interval(number: u64) -> RawInterval {
-        RawInterval { begin: 10 * number + 1, end: 10 * number + 9, waiting_ns: number, blocked_ns: 1, processor: Some(3) }
+    const MAGIC: u64 = 0x1234;
+
+    fn record(number: u64) -> [u64; 4] {
+        [10 * number + 1, 10 * number + 9, number, 1]
     }
 
-    /// Intervals of a file, and how many bytes follow them.
-    fn read(path: &std::path::Path) -> (Vec<RawInterval>, usize) {
+    /// Records of a file, and how many bytes follow them.
+    fn read(path: &std::path::Path) -> (Vec<[u64; 4]>, usize) {
         let bytes = std::fs::read(path).unwrap();
         let words: Vec<u64> = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
-        assert_eq!(words[0], MAGIC);
-        let records = words.chunks_exact(RECORD_WORDS).skip(1).map(|record| record.try_into().unwrap());
-        let intervals: Vec<RawInterval> = records.map_while(RawInterval::from_words).collect();
-        let used = (intervals.len() + 1) * RECORD_WORDS * 8;
-        (intervals, bytes.len() - used)
+        assert_eq!(words[..4], [MAGIC, 0, 0, 0]);
+        let records = words.chunks_exact(4).skip(1).map(|record| record.try_into().unwrap());
+        let records: Vec<[u64; 4]> = records.take_while(|record| *record != [0; 4]).collect();
+        let used = (records.len() + 1) * 32;
+        (records, bytes.len() - used)
     }
 
-    fn stream(name: &str) -> OffCpuStream {
+    fn stream(name: &str) -> RecordStream<4> {
         let path = std::env::temp_dir().join(format!("sintonia-{name}-{}", std::process::id()));
         let _ = std::fs::remove_file(&path);
-        OffCpuStream { path, ..OffCpuStream::new(0) }
+        RecordStream { path, ..RecordStream::new("test", MAGIC, "records".into()) }
     }
 
     #[test]
-    fn mapped_intervals_are_in_the_file_at_once() {
+    fn mapped_records_are_in_the_file_at_once() {
         let mut stream = stream("mapped");
         for number in 0..5000 {
-            stream.append(interval(number));
+            stream.append(record(number));
             if matches!(number, 0 | 2046 | 2047 | 4999) && matches!(stream.state, StreamState::Mapped) {
                 let (found, rest) = read(&stream.path);
-                assert_eq!(found, (0..=number).map(interval).collect::<Vec<_>>());
+                assert_eq!(found, (0..=number).map(record).collect::<Vec<_>>());
                 assert!(rest < PIECE_BYTES);
             }
         }
@@ -176,18 +179,18 @@ mod tests {
     }
 
     #[test]
-    fn intervals_in_memory_are_written_when_a_piece_is_full_and_at_the_end() {
+    fn records_in_memory_are_written_when_a_piece_is_full_and_at_the_end() {
         let mut stream = stream("memory");
         stream.create().unwrap();
         // As on a file system that cannot be mapped safely.
         File::options().write(true).open(&stream.path).unwrap().set_len(0).unwrap();
         (stream.memory, stream.state, stream.used) = (reserve().unwrap(), StreamState::InMemory, 0);
         stream.push([MAGIC, 0, 0, 0]);
-        (0..5000).for_each(|number| stream.append(interval(number)));
+        (0..5000).for_each(|number| stream.append(record(number)));
         assert!(read(&stream.path).0.len() >= 4000);
         stream.finish();
-        assert_eq!(read(&stream.path), ((0..5000).map(interval).collect(), 0));
-        stream.append(interval(5000));
+        assert_eq!(read(&stream.path), ((0..5000).map(record).collect(), 0));
+        stream.append(record(5000));
         stream.finish();
         assert_eq!(read(&stream.path).0.len(), 5001, "MPI_Abort may return");
         std::fs::remove_file(&stream.path).unwrap();
@@ -196,9 +199,9 @@ mod tests {
     #[test]
     fn a_file_that_is_gone_ends_the_stream_and_nothing_else() {
         let mut stream = stream("gone");
-        stream.append(interval(0));
+        stream.append(record(0));
         std::fs::remove_file(&stream.path).unwrap();
-        (1..5000).for_each(|number| stream.append(interval(number)));
+        (1..5000).for_each(|number| stream.append(record(number)));
         assert!(matches!(stream.state, StreamState::Ended));
         assert!(!stream.path.exists());
     }
