@@ -4,21 +4,19 @@
 //! that it is recognised by the words of the stack that decided the unwinding ([`remembered_paths`]): if none of them has changed, the path
 //! is the same, with certainty. A known path allocates nothing and takes no lock. A path that cannot be unwound ends where it ends.
 
-mod loaded_code;
 mod path_tree;
 mod remembered_paths;
 mod stack_bounds;
+mod unwound_path;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use sintonia_recording::raw;
 
 use crate::settings::settings;
+use crate::unwinder::MAX_FRAMES;
 use remembered_paths::RememberedPaths;
 use stack_bounds::StackBounds;
-
-/// Most frames of a path; of a deeper one the innermost are recorded.
-const MAX_FRAMES: usize = 64;
 
 /// Increases when a file may have been unloaded: then remembered paths are not valid any more.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
@@ -81,7 +79,7 @@ impl CallPathTracker {
     /// Unwinds a path that is not remembered.
     #[cold]
     fn unwind(&mut self, caller: CallerRegisters) -> usize {
-        let unwound = self.stack.has_room_below(caller.stack_pointer).then(|| loaded_code::unwind_whole(caller, self.stack));
+        let unwound = self.stack.has_room_below(caller.stack_pointer).then(|| unwound_path::unwind_whole(caller, self.stack));
         let Some(unwound) = unwound.flatten() else { return caller.return_address as usize };
         let frames = unwound.return_addresses();
         let Some(path) = path_tree::number_of(&frames[..frames.len().min(self.depth)], unwound.loaded) else {

@@ -71,6 +71,11 @@ pub(crate) fn to_ticks(duration_ns: u64, now_ns: u64, now_ticks: u64) -> u64 {
     (duration_ns as f64 * total_ticks / total_ns) as u64
 }
 
+/// Ticks at an earlier time of the monotonic clock, from a simultaneous reading of both.
+pub(crate) fn ticks_at(time_ns: u64, now_ns: u64, now_ticks: u64) -> u64 {
+    now_ticks.saturating_sub(to_ticks(now_ns.saturating_sub(time_ns), now_ns, now_ticks))
+}
+
 /// Simultaneous readings of all clocks: the best of several attempts, with the least time between two reads of the ticks.
 pub(crate) fn reading() -> ClockReading {
     let mut best: Option<(u64, ClockReading)> = None;

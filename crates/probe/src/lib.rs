@@ -23,6 +23,7 @@ mod lifecycle;
 mod non_local_exit;
 mod observe;
 mod off_cpu;
+mod perf_event;
 mod process;
 mod processor_set;
 mod profile;
@@ -38,6 +39,7 @@ mod thread_start;
 mod thread_usage;
 mod trampoline;
 mod tuning;
+mod unwinder;
 mod wrapper;
 
 /// Runs when the probe is loaded, before the program's own code.

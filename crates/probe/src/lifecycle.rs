@@ -10,7 +10,7 @@
 //!    are defined. How it is found out when threads are off the processor is selected before the first thread is attached.
 //! 5. The handlers for exit and fork are registered: from here on there is something to finish.
 //! 6. The state becomes `Recording` before tuning starts: a function that a tuning command calls may call MPI, and must not wait for
-//!    [`begin`], which is waiting for that command.
+//!    [`begin`], which is waiting for that command. Then threads are sampled.
 //! 7. Tuning connects, and holds the program until its first commands are executed: some must come before `MPI_Init`.
 //! 8. When `MPI_Init` has succeeded ([`on_initialized`]), requests are prepared for threads and the predefined communicators registered, so
 //!    that they have their ids before any other communicator is created.
@@ -50,6 +50,7 @@ use crate::library::{self, Handle, ProgramMpi};
 use crate::off_cpu;
 use crate::process::{self, ProcessState};
 use crate::requests::REQUESTS;
+use crate::sampling;
 use crate::settings::settings;
 use crate::stub;
 use crate::thread;
@@ -89,6 +90,7 @@ pub(crate) fn begin(role: FunctionRole) -> bool {
         return false;
     }
     process::set_state(ProcessState::Recording);
+    sampling::start();
     tuning::start();
     if !starts {
         // MPI was initialised unseen; other processes may be at another point, so no messages can be exchanged.
@@ -215,6 +217,7 @@ pub(crate) fn end(how: &str) {
         process::set_state(ProcessState::Ended);
     }
     thread::finish_all();
+    sampling::finish();
     process::write_memory();
 }
 

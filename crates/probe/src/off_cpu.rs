@@ -243,7 +243,7 @@ impl OffCpuMonitor {
         }
         for index in 0..switches.len() {
             let Some(switch) = self.ring.as_ref().and_then(|ring| ring.drained().get(index).copied()) else { break };
-            let at = |time_ns| switch_ring::to_ticks(time_ns, now_ns, now_ticks);
+            let at = |time_ns| clock::ticks_at(time_ns, now_ns, now_ticks);
             self.append(at(switch.out), at(switch.back), &total.split(&switch));
         }
         true

@@ -65,6 +65,8 @@ struct DefinitionFile {
     file: File,
     bytes: usize,
     modules: HashSet<(u64, u64, String)>,
+    /// How many modules have been defined, some of them again.
+    modules_defined: u32,
     /// Unmapped memory to be written at the end: address, size, file extension.
     written_at_end: Vec<(usize, usize, String)>,
 }
@@ -84,7 +86,7 @@ pub(crate) fn create_definitions(folder: PathBuf, host: &str, pid: u32) -> bool 
         return false;
     };
     let _ = (FOLDER.set(folder), NAME.set(name));
-    *definitions() = Some(DefinitionFile { file, bytes: 0, modules: HashSet::new(), written_at_end: Vec::new() });
+    *definitions() = Some(DefinitionFile { file, bytes: 0, modules: HashSet::new(), modules_defined: 0, written_at_end: Vec::new() });
     true
 }
 
@@ -145,17 +147,19 @@ pub(crate) fn note(text: &str) {
     define(&DefinitionRecord::Note(NoteDefinition { text: text.into() }));
 }
 
-/// Defines the executable files that are mapped, so that call sites can be resolved later.
-pub(crate) fn define_modules() {
+/// Defines the executable files that are mapped, so that call sites can be resolved later; returns how many definitions there are now.
+pub(crate) fn define_modules() -> u32 {
     let _guard = CancellationGuard::new();
-    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return };
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let mut definitions = definitions();
-    let Some(definitions) = definitions.as_mut() else { return };
+    let Some(definitions) = definitions.as_mut() else { return 0 };
     for module in maps.lines().filter_map(executable_module) {
         if definitions.modules.insert((module.start, module.end, module.path.clone())) {
             definitions.write(&DefinitionRecord::Module(module));
+            definitions.modules_defined += 1;
         }
     }
+    definitions.modules_defined
 }
 
 /// Defines modules again at the next occasion: one was unloaded, and another may be at its place.

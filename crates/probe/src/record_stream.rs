@@ -44,6 +44,9 @@ pub(crate) struct RecordStream<const WORDS: usize> {
     written: usize,
 }
 
+// SAFETY: the memory is its own, and is accessed only through it.
+unsafe impl<const WORDS: usize> Send for RecordStream<WORDS> {}
+
 impl<const WORDS: usize> RecordStream<WORDS> {
     /// A file of this process with the given extension; nothing is created yet.
     pub(crate) fn new(extension: &str, magic: u64, content: String) -> RecordStream<WORDS> {

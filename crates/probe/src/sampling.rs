@@ -1,4 +1,288 @@
-//! Samples of the stacks of threads, by the time they run.
+//! Samples of the stacks of threads, by the time they run on a processor.
+//!
+//! The kernel writes samples of each thread to a ring ([`sample_ring`]). A thread of the probe, which otherwise sleeps, takes them out some ten
+//! times a second, unwinds the copies of the stacks, and writes one number for each. The threads of the program are not interrupted, and do
+//! nothing for it.
 
-/// Begins to sample the calling thread.
-pub(crate) fn attach() {}
+mod frame_tree;
+mod sample_ring;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use sintonia_recording::definitions::{DefinitionRecord, SamplingDefinition};
+use sintonia_recording::raw::samples::{MAGIC, RECORD_WORDS, RawSample, RawSampleRecord};
+
+use self::frame_tree::FrameTree;
+use self::sample_ring::{SampleMode, SampleRing, StackSample};
+use crate::clock::{self, nanoseconds, ticks};
+use crate::process::{self, ProcessState};
+use crate::record_stream::RecordStream;
+use crate::settings::{self, SamplingSetting, settings};
+use crate::trampoline;
+use crate::unwinder::{LoadedFiles, MAX_FRAMES, StackUnwinder, while_loaded};
+
+/// Samples per second on the processor. Not a divisor of the frequencies of other timers.
+const DEFAULT_HERTZ: u32 = 99;
+const MAX_HERTZ: u32 = 10_000;
+/// Samples of a thread between two drains, at most; a ring holds some fifteen.
+const SAMPLES_PER_DRAIN: u64 = 8;
+
+static SAMPLER: Mutex<Option<Sampler>> = Mutex::new(None);
+
+/// Samples the threads of this process.
+struct Sampler {
+    mode: SampleMode,
+    threads: Vec<SampledThread>,
+    unwinder: StackUnwinder,
+    tree: FrameTree,
+    /// Files loaded, and modules defined, when a frame was defined last.
+    loaded: LoadedFiles,
+    modules: u32,
+    stream: RecordStream<RECORD_WORDS>,
+    /// Stacks of a drain.
+    stacks: Vec<UnwoundStack>,
+    has_stacks: bool,
+}
+
+struct SampledThread {
+    /// The system's id.
+    id: libc::pid_t,
+    /// Opened at the first drain, so that a thread that ends soon costs nothing.
+    ring: Option<SampleRing>,
+}
+
+struct UnwoundStack {
+    time_ns: u64,
+    in_kernel: bool,
+    in_mpi: bool,
+    is_truncated: bool,
+    count: usize,
+    addresses: [u64; MAX_FRAMES],
+}
+
+fn sampler() -> MutexGuard<'static, Option<Sampler>> {
+    SAMPLER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts sampling, with the calling thread; call once, after the time source is selected.
+pub(crate) fn start() {
+    let hertz = match settings().sampling {
+        SamplingSetting::Off => return,
+        // Tuning compares times of the program: nothing is added to them without being asked for.
+        SamplingSetting::Automatic if settings::is_tuned() => return,
+        SamplingSetting::Automatic => DEFAULT_HERTZ,
+        SamplingSetting::Hertz(hertz) => hertz.clamp(1, MAX_HERTZ),
+    };
+    let period_ns = 1_000_000_000 / u64::from(hertz);
+    let Some(mode) = SampleMode::find(period_ns) else {
+        return process::note("threads were not sampled: the kernel does not allow it (see kernel.perf_event_paranoid)");
+    };
+    let mut started = Sampler::new(mode);
+    started.threads.extend(SampleRing::open(mode, 0).map(|ring| SampledThread { id: thread_id(), ring: Some(ring) }));
+    started.has_stacks = started.threads.iter().all(|thread| thread.ring.as_ref().is_some_and(SampleRing::has_stacks));
+    if !started.has_stacks {
+        process::note("samples have no stacks: there is no more locked memory for them (see ulimit -l)");
+    }
+    process::define(&DefinitionRecord::Sampling(SamplingDefinition { period_ns, kernel: mode.kernel, stacks: started.has_stacks }));
+    *sampler() = Some(started);
+    remove_at_thread_exit();
+    start_drain_thread(Duration::from_nanos(SAMPLES_PER_DRAIN * period_ns));
+}
+
+/// Starts the thread that takes samples out of the rings. Signals of the program are not delivered to it.
+fn start_drain_thread(interval: Duration) {
+    let all = signal_set_of_all();
+    let mut previous = all;
+    // SAFETY: both sets are valid. The mask of the calling thread is restored below; a new thread inherits it.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut previous) };
+    let thread = std::thread::Builder::new().name("sintonia".into()).stack_size(256 << 10);
+    let spawned = thread.spawn(move || {
+        while process::state() == ProcessState::Recording {
+            std::thread::sleep(interval);
+            if let Some(sampler) = sampler().as_mut().filter(|_| process::state() == ProcessState::Recording) {
+                sampler.drain_all();
+            }
+        }
+    });
+    // SAFETY: as above.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &previous, std::ptr::null_mut()) };
+    if spawned.is_err() {
+        *sampler() = None;
+        process::note("threads were not sampled: no thread could be created");
+    }
+}
+
+fn signal_set_of_all() -> libc::sigset_t {
+    let mut set = std::mem::MaybeUninit::uninit();
+    // SAFETY: the set is initialised by the call.
+    unsafe {
+        libc::sigfillset(set.as_mut_ptr());
+        set.assume_init()
+    }
+}
+
+fn thread_id() -> libc::pid_t {
+    // SAFETY: only queries the thread id.
+    unsafe { libc::gettid() }
+}
+
+/// Begins to sample the calling thread, if it is not sampled yet.
+pub(crate) fn attach() {
+    if process::state() != ProcessState::Recording {
+        return;
+    }
+    let id = thread_id();
+    if let Some(sampler) = sampler().as_mut()
+        && sampler.threads.iter().all(|thread| thread.id != id)
+    {
+        sampler.threads.push(SampledThread { id, ring: None });
+        remove_at_thread_exit();
+    }
+}
+
+/// Ends the samples of the calling thread when it ends.
+fn remove_at_thread_exit() {
+    static KEY: std::sync::OnceLock<Option<libc::pthread_key_t>> = std::sync::OnceLock::new();
+    let key = KEY.get_or_init(|| {
+        let mut key = 0;
+        // SAFETY: `key` is valid for writes, and `remove` has the type of a destructor.
+        (unsafe { libc::pthread_key_create(&mut key, Some(remove)) } == 0).then_some(key)
+    });
+    if let Some(key) = key {
+        // SAFETY: the key was created above. The value only has to be different from null.
+        unsafe { libc::pthread_setspecific(*key, std::ptr::dangling_mut::<u64>().cast()) };
+    }
+}
+
+unsafe extern "C" fn remove(_: *mut libc::c_void) {
+    // Not in a forked child, where the lock may be held by a thread that is not there.
+    if process::state() != ProcessState::Recording {
+        return;
+    }
+    let _ = std::panic::catch_unwind(|| {
+        let id = thread_id();
+        if let Some(sampler) = sampler().as_mut()
+            && let Some(index) = sampler.threads.iter().position(|thread| thread.id == id)
+        {
+            sampler.drain(index);
+            if let Some(ring) = sampler.threads.swap_remove(index).ring {
+                ring.close();
+            }
+        }
+    });
+}
+
+/// Takes out what is left and writes what would be lost with the process.
+pub(crate) fn finish() {
+    if let Some(sampler) = sampler().as_mut() {
+        sampler.drain_all();
+        sampler.stream.finish();
+    }
+}
+
+impl Sampler {
+    fn new(mode: SampleMode) -> Sampler {
+        Sampler {
+            mode,
+            threads: Vec::new(),
+            unwinder: StackUnwinder::new(),
+            tree: FrameTree::default(),
+            loaded: LoadedFiles::default(),
+            modules: 0,
+            stream: RecordStream::new("samples", MAGIC, "samples".into()),
+            stacks: Vec::new(),
+            has_stacks: true,
+        }
+    }
+
+    fn drain_all(&mut self) {
+        for index in 0..self.threads.len() {
+            self.open(index);
+            self.drain(index);
+        }
+    }
+
+    /// Opens the ring of a thread that has none yet.
+    fn open(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        if thread.ring.is_some() {
+            return;
+        }
+        thread.ring = SampleRing::open(self.mode, thread.id);
+        let has_stacks = thread.ring.as_ref().is_none_or(SampleRing::has_stacks);
+        if self.has_stacks && !has_stacks {
+            self.has_stacks = false;
+            process::note("samples of some threads have no stacks: there is no more locked memory for them (see ulimit -l)");
+        }
+    }
+
+    /// Takes the samples of a thread out of its ring and writes them.
+    fn drain(&mut self, index: usize) {
+        let SampledThread { id, ring: Some(ring) } = &mut self.threads[index] else { return };
+        if ring.is_empty() {
+            return;
+        }
+        let (unwinder, stacks, thread) = (&mut self.unwinder, &mut self.stacks, *id as u32);
+        let lost = while_loaded(|loaded| {
+            unwinder.update(loaded);
+            ring.drain(|sample| stacks.extend(unwind(unwinder, sample)))
+        });
+        let (now_ns, now_ticks) = (nanoseconds(libc::CLOCK_MONOTONIC), ticks());
+        self.define_files();
+        for stack in self.stacks.drain(..).filter(|_| !process::is_recording_off()) {
+            let stream = &mut self.stream;
+            let define = |frame| stream.append(RawSampleRecord::Frame(frame).to_words());
+            let Some(frame) = self.tree.number_of(&stack.addresses[..stack.count], self.modules, define) else { continue };
+            let UnwoundStack { in_kernel, in_mpi, is_truncated, .. } = stack;
+            let ticks = clock::ticks_at(stack.time_ns, now_ns, now_ticks);
+            self.stream.append(RawSampleRecord::Sample(RawSample { ticks, thread, frame, in_kernel, in_mpi, is_truncated }).to_words());
+        }
+        if let Some(lost @ 1..) = lost {
+            let samples = lost.min(u32::MAX.into()) as u32;
+            self.stream.append(RawSampleRecord::Lost { ticks: now_ticks, thread, samples }.to_words());
+        }
+    }
+
+    /// Defines files before the frames in them.
+    fn define_files(&mut self) {
+        let loaded = self.unwinder.loaded();
+        if self.loaded == loaded {
+            return;
+        }
+        if self.loaded.unloaded != loaded.unloaded {
+            self.tree.forget();
+            process::forget_modules();
+        }
+        self.modules = process::define_modules();
+        self.loaded = loaded;
+    }
+}
+
+/// Unwinds a stack. What is inside an MPI function is left out, and so are functions of the probe.
+fn unwind(unwinder: &mut StackUnwinder, sample: &StackSample) -> Option<UnwoundStack> {
+    let mut is_truncated = false;
+    let frames = unwinder.unwind(sample.registers, |address| {
+        let word = sample.read_stack(address);
+        is_truncated |= word.is_none();
+        word
+    });
+    // An address outside of all files is that of generated code, or no address: what is above it is not certain.
+    let is_code = |address: &&u64| unwinder.code_at(**address).is_some();
+    let certain = 1 + frames.addresses()[1..].iter().take_while(is_code).count();
+    let addresses = &frames.addresses()[..certain];
+    is_truncated |= frames.is_full() || certain < frames.addresses().len();
+    let call = addresses.iter().rposition(|address| trampoline::is_in_call(*address));
+    let outer = call.map_or(addresses, |call| &addresses[call + 1..]);
+    let own_code = unwinder.code_at(unwind as *const () as u64);
+    let in_program = outer.iter().enumerate().filter(|(_, address)| own_code.is_none_or(|code| !code.contains(address)));
+    let (time_ns, in_kernel, in_mpi) = (sample.time_ns, sample.in_kernel, call.is_some());
+    let mut stack = UnwoundStack { time_ns, in_kernel, in_mpi, is_truncated, count: 0, addresses: [0; MAX_FRAMES] };
+    for (index, address) in in_program {
+        // The innermost frame is an instruction; the others follow a call.
+        let is_instruction = index == 0 && call.is_none();
+        stack.addresses[stack.count] = address + u64::from(is_instruction);
+        stack.count += 1;
+    }
+    (stack.count > 0).then_some(stack)
+}

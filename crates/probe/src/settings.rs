@@ -24,6 +24,8 @@ pub(crate) struct ProbeSettings {
     pub off_cpu: OffCpuSetting,
     /// Most frames of a call path; 1: only the call site.
     pub call_path_depth: usize,
+    /// How often threads are sampled.
+    pub sampling: SamplingSetting,
     /// Whether the program was attached to: its calls are observed, and nothing is recorded.
     pub is_attached: bool,
 }
@@ -40,6 +42,7 @@ impl ProbeSettings {
             profile: false,
             off_cpu: OffCpuSetting::Off,
             call_path_depth: 1,
+            sampling: SamplingSetting::Off,
             is_attached: true,
         }
     }
@@ -69,6 +72,26 @@ impl OffCpuSetting {
     }
 }
 
+/// How often threads are sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SamplingSetting {
+    /// Not at all.
+    Off,
+    /// As often as by default, where that needs no signal.
+    Automatic,
+    /// This often in a second on the processor, with a signal where the kernel allows nothing else.
+    Hertz(u32),
+}
+
+impl SamplingSetting {
+    fn parse(text: &str) -> SamplingSetting {
+        match text {
+            "off" => SamplingSetting::Off,
+            hertz => hertz.parse().map_or(SamplingSetting::Automatic, SamplingSetting::Hertz),
+        }
+    }
+}
+
 static SETTINGS: OnceLock<ProbeSettings> = OnceLock::new();
 
 /// Reads the environment; `false` if this process is not to be recorded.
@@ -84,6 +107,7 @@ pub(crate) fn read() -> bool {
         profile: text("SINTONIA_PROFILE") == "1",
         off_cpu: OffCpuSetting::parse(&text("SINTONIA_OFF_CPU")),
         call_path_depth: text("SINTONIA_CALLPATH").parse().unwrap_or(usize::MAX),
+        sampling: SamplingSetting::parse(&text("SINTONIA_SAMPLE")),
         is_attached: false,
     };
     SETTINGS.set(settings).is_ok()

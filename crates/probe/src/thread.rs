@@ -18,6 +18,7 @@ use crate::off_cpu::OffCpuMonitor;
 use crate::process::{self, ProcessState};
 use crate::recorder::CallRecorder;
 use crate::requests::{REQUESTS, TrackedRequest};
+use crate::sampling;
 use crate::settings;
 use crate::stub;
 use crate::thread_usage;
@@ -197,6 +198,7 @@ fn try_attach() -> Option<&'static mut ThreadState> {
     release_at_exit(thread);
     state.call_path.attach();
     state.off_cpu.attach();
+    sampling::attach();
     Some(state)
 }
 

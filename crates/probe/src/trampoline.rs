@@ -130,6 +130,9 @@ core::arch::global_asm!(
     ".cfi_def_cfa_offset 8",
     "jmp [r10]",
     ".cfi_endproc",
+    ".hidden sintonia_stubs_end",
+    ".globl sintonia_stubs_end",
+    "sintonia_stubs_end:",
     // Calls a function of the probe with the first two arguments of the caller, and keeps them.
     ".macro sintonia_call_before hook",
     "push rdi",
@@ -187,3 +190,13 @@ core::arch::global_asm!(
     real_dlsym = sym binding::REAL_DLSYM,
     real_dlopen = sym binding::REAL_DLOPEN,
 );
+
+/// Whether an address is in a stub or in the common part: a frame there belongs to an MPI call.
+pub(crate) fn is_in_call(address: u64) -> bool {
+    unsafe extern "C" {
+        static sintonia_stubs: u8;
+        static sintonia_stubs_end: u8;
+    }
+    let (begin, end) = (&raw const sintonia_stubs as u64, &raw const sintonia_stubs_end as u64);
+    (begin..end).contains(&address)
+}

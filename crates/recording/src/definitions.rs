@@ -56,6 +56,8 @@ pub enum DefinitionRecord {
     Usage(ThreadUsage),
     /// How it is known when its threads were off the processor; the latest counts.
     OffCpu(OffCpuDefinition),
+    /// How its threads are sampled; the latest counts.
+    Sampling(SamplingDefinition),
     /// Simultaneous readings of its clocks.
     Clock(ClockReading),
     /// The offset between its host's clock and that of rank 0.
@@ -146,6 +148,17 @@ pub struct CallPathDefinition {
     pub caller: Option<u32>,
     /// The return address.
     pub address: u64,
+}
+
+/// How threads are sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SamplingDefinition {
+    /// Time on the processor between two samples of a thread, in nanoseconds.
+    pub period_ns: u64,
+    /// Whether samples are also taken while a thread is in the kernel.
+    pub kernel: bool,
+    /// Whether samples have a stack; otherwise they are a place in the program only.
+    pub stacks: bool,
 }
 
 /// A communicator as seen by one of its members.

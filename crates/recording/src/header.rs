@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::definitions::MAX_RANKS;
+use crate::definitions::{MAX_RANKS, SamplingDefinition};
 use crate::error::Error;
 use crate::host::{HostDescription, OffCpuSource, ProcessLimits, ThreadUsage};
 use crate::json;
@@ -131,6 +131,9 @@ pub struct RecordedRank {
     /// How it is known when its threads were off the processor; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off_cpu: Option<OffCpuSource>,
+    /// How its threads were sampled; absent if they were not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<SamplingDefinition>,
 }
 
 /// How the recording of a process ended.

@@ -40,6 +40,8 @@ pub mod request_table;
 #[cfg(feature = "reader")]
 mod run_description;
 #[cfg(feature = "reader")]
+pub mod samples;
+#[cfg(feature = "reader")]
 pub mod seal;
 #[cfg(feature = "reader")]
 pub mod sealed;

@@ -14,6 +14,7 @@
 //! call in which a process was killed is preserved. A closed block has a checksum.
 
 pub mod off_cpu;
+pub mod samples;
 
 /// Words of a block, including its header.
 pub const BLOCK_WORDS: usize = 32 * 1024;
@@ -459,6 +460,14 @@ fn record_at(words: &[u64], at: usize) -> Option<RawRecord<'_>> {
     let payload = CallPayload::parse(words.get(reference..)?)?;
     let duration = payload.part(part::LONG_DURATION).unwrap_or(second >> REFERENCE_BITS);
     Some(RawRecord { enter, duration, payload_offset: reference, payload, unfinished: false })
+}
+
+/// A number of which every bit depends on all words of a short record.
+fn mix_words(words: [u64; 4]) -> u64 {
+    let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    let mixed = words.into_iter().fold(1, mix);
+    // Without this the upper bits of the last word would not reach the upper bits of the result.
+    (mixed ^ mixed >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
 
 /// CRC-32 of the words.

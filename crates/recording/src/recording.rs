@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::header::{self, CallSiteDefinition, ProcessExit, RecordedRank, RecordingHeader};
 use crate::neighbours::{self, TopologyNeighbours};
 use crate::off_cpu::{self, ThreadOffCpu};
+use crate::samples::{self, StackFrame, ThreadSamples};
 use crate::seal;
 use crate::sealed::{self, BlockReader, FileFault, FunctionTable, TableBuilder};
 use crate::totals::TotalsBuilder;
@@ -34,6 +35,7 @@ pub struct Recording {
     worlds: Vec<u32>,
     unknown_site: CallSiteDefinition,
     call_paths: OnceLock<CallPaths>,
+    stack_frames: OnceLock<Vec<StackFrame>>,
     /// Problems found in the files of ranks.
     faults: Mutex<BTreeMap<u32, IncompleteReason>>,
     /// Temporary directory with the sealed copy of an unsealed recording.
@@ -113,6 +115,7 @@ impl Recording {
             folder,
             unknown_site: CallSiteDefinition::default(),
             call_paths: OnceLock::new(),
+            stack_frames: OnceLock::new(),
             faults: Mutex::default(),
             _temporary: temporary,
         }
@@ -153,6 +156,27 @@ impl Recording {
         let Some(clock) = self.header.rank(rank).map(|rank| rank.clock.to_fixed_point()) else { return Ok(Vec::new()) };
         let threads = off_cpu::read(self.folder(), rank)?;
         Ok(threads.iter().map(|thread| thread.map_times(|ticks| clock.ticks_to_ns(ticks as u64))).collect())
+    }
+
+    /// The samples of a rank's threads. Empty if there are none, and if the file is damaged.
+    pub fn samples(&self, rank: u32) -> Result<Vec<ThreadSamples>, Error> {
+        let Some(clock) = self.header.rank(rank).map(|rank| rank.clock.to_fixed_point()) else { return Ok(Vec::new()) };
+        let frames = self.stack_frames()?.len();
+        let mut threads = samples::read(self.folder(), rank)?;
+        for thread in &mut threads {
+            thread.samples.retain(|sample| (sample.frame as usize) < frames);
+            thread.samples.iter_mut().for_each(|sample| sample.time = clock.ticks_to_ns(sample.time as u64));
+        }
+        Ok(threads)
+    }
+
+    /// The frames of sampled stacks, each after its caller. Empty if there are no samples.
+    pub fn stack_frames(&self) -> Result<&[StackFrame], Error> {
+        if let Some(frames) = self.stack_frames.get() {
+            return Ok(frames);
+        }
+        let frames = samples::read_frames(self.folder())?;
+        Ok(self.stack_frames.get_or_init(|| frames))
     }
 
     /// Totals of a rank's calls per descriptor.

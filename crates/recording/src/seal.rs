@@ -14,6 +14,7 @@ mod profile;
 mod rank_file;
 mod ranked_process;
 mod raw_process;
+mod samples;
 mod site_table;
 mod spawns;
 mod stream;
@@ -213,6 +214,7 @@ impl LiveRun {
                 rank_file::write(staging, member.rank, member.raw, translator)
             })
             .collect::<Result<_, Error>>()?;
+        samples::write(staging, &members)?;
         Ok(header::build(&self.run, &members, &written, clocks, definitions, sites.into_resolved(), outcome))
     }
 }

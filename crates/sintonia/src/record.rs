@@ -47,6 +47,9 @@ pub(crate) struct RecordArgs {
     /// Frames of the call path that are recorded with each call; off: only the call site [default: 64, which is the most]
     #[arg(long, value_name = "N|off", value_parser = parse_call_path)]
     callpath: Option<u32>,
+    /// Samples of each thread per second on the processor, or off [default: 99, where the kernel allows it without signals]
+    #[arg(long, value_name = "HZ|off", value_parser = parse_sampling)]
+    sample: Option<SamplingRate>,
     /// Memory per thread for calls not yet written to disk
     #[arg(long, value_name = "SIZE", default_value = "16M", value_parser = parse_size)]
     memory: u64,
@@ -93,7 +96,7 @@ pub(crate) fn record_command(args: &RecordArgs, more: &[(&str, OsString)], began
 
 /// Runs the command with the probe and keeps no recording; returns its status.
 pub(crate) fn run_without_recording(args: RecordArgs, more: &[(&str, OsString)]) -> Result<ExitStatus, Error> {
-    let args = RecordArgs { profile: true, ..args };
+    let args = RecordArgs { profile: true, sample: Some(SamplingRate::Off), ..args };
     let Some(program) = args.command.first() else {
         return Err(Error::Other("give a program to list, or a command to run after `--`".into()));
     };
@@ -157,6 +160,9 @@ fn environment(args: &RecordArgs, folder: &Path) -> Result<Vec<(&'static str, Os
     }
     if let Some(frames) = args.callpath {
         environment.push(("SINTONIA_CALLPATH", frames.to_string().into()));
+    }
+    if let Some(rate) = args.sample {
+        environment.push(("SINTONIA_SAMPLE", rate.to_string().into()));
     }
     if let Some(scratch) = &args.scratch {
         environment.push(("SINTONIA_SCRATCH", std::path::absolute(scratch).unwrap_or_else(|_| scratch.clone()).into_os_string()));
@@ -259,6 +265,31 @@ fn print_summary(args: &RecordArgs, folder: &Path, status: ExitStatus, sealed: S
             "recording": folder, "ranks": ranks, "exit_status": exit_code(status), "calls": calls, "bytes_on_disk": bytes,
         });
         eprintln!("{summary}");
+    }
+}
+
+/// How often threads are sampled.
+#[derive(Clone, Copy)]
+enum SamplingRate {
+    Off,
+    Hertz(u32),
+}
+
+impl std::fmt::Display for SamplingRate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            SamplingRate::Off => write!(f, "off"),
+            SamplingRate::Hertz(hertz) => write!(f, "{hertz}"),
+        }
+    }
+}
+
+/// Parses a frequency, or `off`.
+fn parse_sampling(text: &str) -> Result<SamplingRate, String> {
+    match text.parse() {
+        _ if text == "off" => Ok(SamplingRate::Off),
+        Ok(hertz @ 1..=10_000) => Ok(SamplingRate::Hertz(hertz)),
+        _ => Err("expected a number from 1 to 10000, or `off`".into()),
     }
 }
 

@@ -5,9 +5,9 @@ use std::sync::Mutex;
 
 use sintonia_recording::definitions::{CallPathDefinition, DefinitionRecord};
 
-use super::loaded_code::LoadedFiles;
 use crate::cancellation::CancellationGuard;
 use crate::process;
+use crate::unwinder::LoadedFiles;
 
 /// Most nodes. A program that recurses to ever new depths would fill the memory.
 const MAX_NODES: u32 = 200_000;

@@ -5,7 +5,7 @@
 //! stack is often reached from several callers in turn, so there are several entries for each.
 
 use super::CallerRegisters;
-use super::loaded_code::UnwoundPath;
+use super::unwound_path::UnwoundPath;
 
 /// Sets of the table, selected by a hash of return address and stack pointer.
 const SETS: usize = 256;

@@ -51,10 +51,7 @@ impl RawInterval {
 
 /// 16 bits that depend on all others of a record.
 fn check(begin: u64, end: u64, waiting: u64, last: u64) -> u64 {
-    let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-    let mixed = [begin, end, waiting, last].into_iter().fold(1, mix);
-    // Without this the upper bits of the last word would not reach the result.
-    (mixed ^ mixed >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 48
+    super::mix_words([begin, end, waiting, last]) >> 48
 }
 
 #[cfg(test)]

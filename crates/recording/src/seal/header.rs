@@ -81,6 +81,7 @@ fn rank(member: &RankedProcess, host: u32, stats: &WriteStats, clock: LinearCloc
         usage: raw.process.usage.values().cloned().collect(),
         limits: raw.process.limits.clone(),
         off_cpu: raw.process.off_cpu,
+        sampling: raw.process.sampling,
     }
 }
 

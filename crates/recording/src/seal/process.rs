@@ -8,7 +8,7 @@ use sintonia_mpi::FUNCTIONS;
 
 use crate::definitions::{
     CallPathDefinition, ClockReading, DefinitionRecord, EndDefinition, FORMAT_VERSION, LibraryDefinition, LocalCommunicator, LocalGroup,
-    LocalObject, MAX_RANKS, MeasuredClockOffset, ModuleDefinition, WorldDefinition,
+    LocalObject, MAX_RANKS, MeasuredClockOffset, ModuleDefinition, SamplingDefinition, WorldDefinition,
 };
 use crate::error::{Error, WithPath};
 use crate::host::{HostDescription, OffCpuSource, ProcessLimits, ThreadUsage};
@@ -48,6 +48,8 @@ pub(super) struct ProcessDefinitions {
     pub usage: BTreeMap<u16, ThreadUsage>,
     /// How it is known when its threads were off the processor.
     pub off_cpu: Option<OffCpuSource>,
+    /// How its threads were sampled.
+    pub sampling: Option<SamplingDefinition>,
     /// Clock readings.
     pub readings: Vec<ClockReading>,
     /// Measured clock offsets to rank 0.
@@ -56,6 +58,10 @@ pub(super) struct ProcessDefinitions {
     pub notes: Vec<String>,
     /// How it ended.
     pub end: Option<EndDefinition>,
+    /// The numbers of its threads, by the system's id.
+    pub thread_numbers: BTreeMap<i64, u16>,
+    /// Samples of its threads.
+    pub samples: Option<PathBuf>,
     /// The files of its threads, by their number.
     pub threads: BTreeMap<u16, ThreadFiles>,
 }
@@ -83,6 +89,11 @@ pub(super) fn read_all(live: &Path) -> Result<(Vec<ProcessDefinitions>, Vec<Stri
     let mut processes = BTreeMap::new();
     for name in names.iter().filter_map(|name| name.strip_suffix(".defs")) {
         processes.insert(name, ProcessDefinitions::read(live, name)?);
+    }
+    for file in &names {
+        if let Some(process) = file.strip_suffix(".samples").and_then(|owner| processes.get_mut(owner)) {
+            process.samples = Some(live.join(file));
+        }
     }
     let mut orphans = 0;
     for (file, owner, thread, kind) in names.iter().filter_map(|file| parse_thread_file(file)) {
@@ -152,11 +163,12 @@ impl ProcessDefinitions {
             DefinitionRecord::Communicator(communicator) => self.communicators.push(communicator),
             DefinitionRecord::Object(object) => self.objects.push(object),
             DefinitionRecord::Group(group) => self.groups.push(group),
-            DefinitionRecord::Thread(_) => {}
+            DefinitionRecord::Thread(thread) => _ = self.thread_numbers.insert(thread.system_id, thread.number),
             DefinitionRecord::Host(host) => self.host_description = Some(host),
             DefinitionRecord::Limits(limits) => self.limits = Some(limits),
             DefinitionRecord::Usage(usage) => _ = self.usage.insert(usage.thread, usage),
             DefinitionRecord::OffCpu(off_cpu) => self.off_cpu = Some(off_cpu.source),
+            DefinitionRecord::Sampling(sampling) => self.sampling = Some(sampling),
             DefinitionRecord::Clock(reading) => self.readings.push(reading),
             DefinitionRecord::Offset(offset) => self.offsets.push(offset),
             DefinitionRecord::Note(note) => self.notes.push(note.text),

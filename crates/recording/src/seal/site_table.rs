@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::definitions::ModuleDefinition;
 use crate::header::CallSiteDefinition;
 use crate::raw;
+use crate::raw::samples::RawFrame;
 use crate::seal::process::ProcessDefinitions;
 use crate::seal::symbols;
 
@@ -47,6 +48,20 @@ impl SiteTable {
         }
         let site = places.into_iter().rev().fold(None, |caller, place| Some(self.site_id(caller, place)));
         site.unwrap_or_else(|| self.site_id(None, (String::new(), 0)))
+    }
+
+    /// Adds the frames of the sampled stacks of a process, and returns the index of each.
+    pub(super) fn add_frames(&mut self, process: &ProcessDefinitions, frames: &[RawFrame]) -> Vec<u32> {
+        let mut sites: Vec<u32> = Vec::with_capacity(frames.len());
+        for frame in frames {
+            let caller = frame.caller.and_then(|caller| sites.get(caller as usize).copied());
+            let modules = process.modules.get(..frame.modules as usize).unwrap_or(&process.modules);
+            let (module, offset) = module_offset(modules, frame.address);
+            // Places in code that is in no file cannot be told apart by anything that a user knows.
+            let offset = if module.is_empty() { 0 } else { offset };
+            sites.push(self.site_id(caller, (module, offset)));
+        }
+        sites
     }
 
     fn site_id(&mut self, caller: Option<u32>, (module, offset): (String, u64)) -> u32 {

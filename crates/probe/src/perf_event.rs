@@ -1,0 +1,155 @@
+//! Ring buffers of perf events: what the kernel writes about a thread, without a system call or a signal.
+//!
+//! Ordinary users may have events of their own threads unless `kernel.perf_event_paranoid` is above 2 or a container forbids the system call.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(crate) const PAGE_BYTES: usize = 4096;
+
+/// Word indices in `struct perf_event_mmap_page`.
+const DATA_HEAD: usize = 1024 / 8;
+const DATA_TAIL: usize = 1032 / 8;
+
+/// `struct perf_event_attr`, in words.
+pub(crate) struct EventAttributes {
+    pub config: SoftwareEvent,
+    pub sample_period: u64,
+    pub sample_type: u64,
+    pub flags: u64,
+    pub user_registers: u64,
+    pub user_stack_bytes: u32,
+}
+
+/// Events of the kernel itself, which every machine has.
+#[derive(Clone, Copy)]
+#[repr(u64)]
+pub(crate) enum SoftwareEvent {
+    /// Time on the processor, in nanoseconds.
+    TaskClock = 1,
+    /// Counts nothing.
+    Dummy = 9,
+}
+
+/// Bits of `sample_type`.
+pub(crate) mod sample_type {
+    pub(crate) const INSTRUCTION_POINTER: u64 = 1 << 0;
+    pub(crate) const TIME: u64 = 1 << 2;
+    pub(crate) const USER_REGISTERS: u64 = 1 << 12;
+    pub(crate) const USER_STACK: u64 = 1 << 13;
+}
+
+/// Bits of the flags.
+pub(crate) mod flag {
+    pub(crate) const EXCLUDE_KERNEL: u64 = 1 << 5;
+    pub(crate) const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+    pub(crate) const WATERMARK: u64 = 1 << 14;
+    pub(crate) const SAMPLE_ID_ALL: u64 = 1 << 18;
+    pub(crate) const USE_CLOCK_ID: u64 = 1 << 25;
+    pub(crate) const CONTEXT_SWITCH: u64 = 1 << 26;
+}
+
+impl EventAttributes {
+    /// As the kernel reads them. Times are those of the monotonic clock. Nobody is woken: the watermark is never reached.
+    fn to_words(&self) -> [u64; 14] {
+        const SOFTWARE: u64 = 1;
+        let mut words = [0; 14];
+        words[0] = SOFTWARE | (size_of_val(&words) as u64) << 32;
+        words[1] = self.config as u64;
+        words[2] = self.sample_period;
+        words[3] = self.sample_type;
+        words[5] = self.flags | flag::WATERMARK | flag::USE_CLOCK_ID;
+        words[6] = 1 << 30;
+        words[10] = self.user_registers;
+        words[11] = u64::from(self.user_stack_bytes) | (libc::CLOCK_MONOTONIC as u64) << 32;
+        words
+    }
+}
+
+/// The header of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RecordHeader {
+    pub kind: u32,
+    pub flags: u16,
+    pub bytes: u64,
+}
+
+impl RecordHeader {
+    pub(crate) const LOST: u32 = 2;
+    pub(crate) const SAMPLE: u32 = 9;
+    pub(crate) const SWITCH: u32 = 14;
+
+    pub(crate) fn from_word(word: u64) -> RecordHeader {
+        RecordHeader { kind: word as u32, flags: (word >> 32) as u16, bytes: (word >> 48).max(8) }
+    }
+}
+
+/// The ring of an event.
+pub(crate) struct EventRing {
+    memory: *const AtomicU64,
+    data_words: usize,
+}
+
+// SAFETY: the memory is accessed with atomic operations, and unmapped only by the owner.
+unsafe impl Send for EventRing {}
+
+impl EventRing {
+    /// Opens an event of a thread of this process (0: the calling one) with a ring of this many pages, a power of two. `None` if the
+    /// kernel does not allow it.
+    pub(crate) fn open(attributes: &EventAttributes, thread: libc::pid_t, data_pages: usize) -> Option<EventRing> {
+        let words = attributes.to_words();
+        let (any_processor, no_group) = (-1, -1);
+        const CLOSE_ON_EXEC: libc::c_ulong = 8;
+        // SAFETY: the attributes are valid for reads and state their size.
+        let file = unsafe { libc::syscall(libc::SYS_perf_event_open, words.as_ptr(), thread, any_processor, no_group, CLOSE_ON_EXEC) };
+        if file < 0 {
+            return None;
+        }
+        let memory = crate::block_region::map((1 + data_pages) * PAGE_BYTES, libc::MAP_SHARED, file as libc::c_int);
+        // SAFETY: a file of our own. The mapping keeps the event.
+        unsafe { libc::close(file as libc::c_int) };
+        Some(EventRing { memory: memory?.cast(), data_words: data_pages * PAGE_BYTES / 8 })
+    }
+
+    fn word(&self, index: usize) -> &AtomicU64 {
+        debug_assert!(index < self.data_words + PAGE_BYTES / 8);
+        // SAFETY: `index` is inside the mapping.
+        unsafe { &*self.memory.add(index) }
+    }
+
+    /// Size of the data, in bytes.
+    pub(crate) fn data_bytes(&self) -> u64 {
+        8 * self.data_words as u64
+    }
+
+    /// The word that changes with every record: the position behind the last one, in bytes.
+    pub(crate) fn head_word(&self) -> &AtomicU64 {
+        self.word(DATA_HEAD)
+    }
+
+    /// The position behind the last record.
+    pub(crate) fn head(&self) -> u64 {
+        self.head_word().load(Ordering::Acquire)
+    }
+
+    /// The position of the first record that was not taken out.
+    pub(crate) fn tail(&self) -> u64 {
+        self.word(DATA_TAIL).load(Ordering::Relaxed)
+    }
+
+    /// The word of the data at a position in bytes.
+    #[inline]
+    pub(crate) fn data(&self, position: u64) -> u64 {
+        self.word(PAGE_BYTES / 8 + (position / 8) as usize % self.data_words).load(Ordering::Relaxed)
+    }
+
+    /// Takes all records before a position out.
+    pub(crate) fn release_until(&self, position: u64) {
+        self.word(DATA_TAIL).store(position, Ordering::Release);
+    }
+
+    /// Closes the event. In a forked child the ring is not mapped, so it must not be closed there.
+    pub(crate) fn close(self) {
+        // SAFETY: the mapping of `open`, which nothing else refers to.
+        unsafe { libc::munmap(self.memory.cast_mut().cast(), PAGE_BYTES + 8 * self.data_words) };
+    }
+}

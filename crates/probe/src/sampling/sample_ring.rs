@@ -1,0 +1,172 @@
+//! Samples of one thread, from a ring buffer that the kernel fills while the thread runs: registers, and a copy of the inner part of the stack.
+//!
+//! The event counts the time of the thread on the processor. Nothing interrupts the program: no signal, no system call that ends early.
+
+use crate::perf_event::{EventAttributes, EventRing, RecordHeader, SoftwareEvent, flag, sample_type};
+use crate::unwinder::{CodeAddress, StackRegisters};
+
+/// Bytes of the stack in a sample, and pages of the ring. Pages are locked in memory: an ordinary user has some 500 KiB for each processor.
+/// Where that is used up, less of the stack is recorded.
+const SIZES: [(u32, usize); 4] = [(16 << 10, 64), (8 << 10, 32), (4 << 10, 16), (0, 4)];
+
+/// Bits of `PERF_SAMPLE_REGS_USER`, which has the registers in this order.
+const BP_SP_IP: u64 = 0b1_1100_0000;
+
+/// The part of `misc` that says where the thread was.
+const CPU_MODE: u16 = 7;
+const CPU_MODE_KERNEL: u16 = 1;
+
+/// What samples of the calling process have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SampleMode {
+    pub period_ns: u64,
+    /// Whether samples are taken in the kernel, too.
+    pub kernel: bool,
+}
+
+/// The ring of one thread.
+pub(super) struct SampleRing {
+    ring: EventRing,
+    stack_bytes: u32,
+}
+
+/// A thread at a point in time.
+pub(super) struct StackSample<'a> {
+    /// Of the monotonic clock.
+    pub time_ns: u64,
+    pub in_kernel: bool,
+    /// Of the program; in the kernel, where the program called it.
+    pub registers: StackRegisters,
+    ring: &'a EventRing,
+    /// Where the copy of the stack lies in the ring, and its size.
+    stack_position: u64,
+    stack_bytes: u64,
+}
+
+impl StackSample<'_> {
+    /// A word of the stack; `None` outside of the copy.
+    pub(super) fn read_stack(&self, address: u64) -> Option<u64> {
+        let offset = address.checked_sub(self.registers.stack_pointer)?;
+        let is_inside = offset.is_multiple_of(8) && offset.checked_add(8)? <= self.stack_bytes;
+        is_inside.then(|| self.ring.data(self.stack_position + offset))
+    }
+}
+
+impl SampleMode {
+    /// What the kernel allows; `None` if it allows no samples.
+    pub(super) fn find(period_ns: u64) -> Option<SampleMode> {
+        let modes = [true, false].map(|kernel| SampleMode { period_ns, kernel });
+        let (_, smallest) = SIZES[SIZES.len() - 1];
+        modes.into_iter().find(|mode| EventRing::open(&mode.attributes(0), 0, smallest).map(EventRing::close).is_some())
+    }
+
+    fn attributes(&self, stack_bytes: u32) -> EventAttributes {
+        let stack = if stack_bytes > 0 { sample_type::USER_STACK } else { 0 };
+        EventAttributes {
+            config: SoftwareEvent::TaskClock,
+            sample_period: self.period_ns,
+            sample_type: sample_type::INSTRUCTION_POINTER | sample_type::TIME | sample_type::USER_REGISTERS | stack,
+            flags: flag::EXCLUDE_HYPERVISOR | if self.kernel { 0 } else { flag::EXCLUDE_KERNEL },
+            user_registers: BP_SP_IP,
+            user_stack_bytes: stack_bytes,
+        }
+    }
+}
+
+impl SampleRing {
+    /// Opens the ring of a thread of this process, with as much of the stack as the kernel allows.
+    pub(super) fn open(mode: SampleMode, thread: libc::pid_t) -> Option<SampleRing> {
+        SIZES.into_iter().find_map(|(stack_bytes, pages)| {
+            let ring = EventRing::open(&mode.attributes(stack_bytes), thread, pages)?;
+            Some(SampleRing { ring, stack_bytes })
+        })
+    }
+
+    /// Whether samples have a stack.
+    pub(super) fn has_stacks(&self) -> bool {
+        self.stack_bytes > 0
+    }
+
+    /// Whether there is anything to drain.
+    pub(super) fn is_empty(&self) -> bool {
+        self.ring.head() == self.ring.tail()
+    }
+
+    /// Takes all samples out; returns how many the kernel could not keep.
+    pub(super) fn drain(&mut self, mut use_sample: impl FnMut(&StackSample)) -> u64 {
+        let (head, mut at) = (self.ring.head(), self.ring.tail());
+        let mut lost = 0;
+        while at < head {
+            let header = RecordHeader::from_word(self.ring.data(at));
+            match header.kind {
+                RecordHeader::LOST => lost += self.ring.data(at + 16),
+                RecordHeader::SAMPLE => {
+                    if let Some(sample) = self.parse(at, header) {
+                        use_sample(&sample);
+                    }
+                }
+                _ => {}
+            }
+            at += header.bytes;
+        }
+        self.ring.release_until(head);
+        lost
+    }
+
+    /// Parses a sample: header, instruction pointer, time, which registers there are, registers, size of the stack, stack, its valid size.
+    fn parse(&self, at: u64, header: RecordHeader) -> Option<StackSample<'_>> {
+        let word = |index: u64| self.ring.data(at + 8 * index);
+        const NO_REGISTERS: u64 = 0;
+        // A thread of the kernel, or one that is exiting.
+        if word(3) == NO_REGISTERS {
+            return None;
+        }
+        let (stack_position, size) = (at + 8 * 8, if self.stack_bytes > 0 { word(7) } else { 0 });
+        // The valid size follows if the size is not zero.
+        let fits = size > 0 && 8 * 9 + size <= header.bytes;
+        let stack_bytes = if fits { self.ring.data(stack_position + size).min(size) } else { 0 };
+        let registers = StackRegisters { code: CodeAddress::Instruction(word(6)), stack_pointer: word(5), frame_pointer: word(4) };
+        let in_kernel = header.flags & CPU_MODE == CPU_MODE_KERNEL;
+        Some(StackSample { time_ns: word(2), in_kernel, registers, ring: &self.ring, stack_position, stack_bytes })
+    }
+
+    /// Closes the ring. In a forked child it is not mapped, so it must not be closed there.
+    pub(super) fn close(self) {
+        self.ring.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::nanoseconds;
+
+    #[inline(never)]
+    fn spin(nanoseconds_of_thread: u64) -> u64 {
+        let begin = nanoseconds(libc::CLOCK_THREAD_CPUTIME_ID);
+        let mut rounds = 0;
+        while nanoseconds(libc::CLOCK_THREAD_CPUTIME_ID) - begin < nanoseconds_of_thread {
+            rounds += (0..2000).fold(0, |sum, number| std::hint::black_box(sum ^ number)) | 1;
+        }
+        rounds
+    }
+
+    #[test]
+    fn samples_come_with_the_time_on_the_processor() {
+        let Some(mode) = SampleMode::find(1_000_000) else { return };
+        let mut ring = SampleRing::open(mode, 0).expect("the kernel allows samples");
+        let (mut samples, mut lost) = (0, 0);
+        for _ in 0..20 {
+            std::hint::black_box(spin(10_000_000));
+            lost += ring.drain(|sample| {
+                samples += 1;
+                assert_eq!(sample.read_stack(sample.registers.stack_pointer).is_some(), sample.stack_bytes > 0);
+                assert_eq!(sample.read_stack(sample.registers.stack_pointer - 8), None);
+                assert_eq!(sample.read_stack(sample.registers.stack_pointer + sample.stack_bytes), None);
+            });
+        }
+        ring.close();
+        // Some 200, less those in the kernel where these are not seen.
+        assert!((100..300).contains(&(samples + lost)), "{samples} {lost}");
+    }
+}
