@@ -2,7 +2,7 @@
 //!
 //! A recording lists calls. This crate derives per-rank totals ([`RankActivity`]), messages between ranks ([`MessageFlow`]) and the
 //! [`CommunicationGraph`], the program with its loops, roles and phases ([`graph`]), and the dependencies between calls of different ranks
-//! ([`history`]). Several processes can share that work ([`process_group`]).
+//! ([`history`]), and where its threads spent their time ([`samples`]). Several processes can share that work ([`process_group`]).
 
 #![forbid(unsafe_code)]
 
@@ -16,6 +16,7 @@ mod intercomm_collective;
 mod matrix;
 mod message_flow;
 pub mod process_group;
+pub mod samples;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod thread_time;
