@@ -19,6 +19,7 @@ use crate::gaps::RecordingGaps;
 use crate::ideal_network::IdealRun;
 use crate::phase_efficiency::{self, PhaseEfficiency};
 use crate::progress::{self, ProgressSink, report_activity};
+use crate::sampled_time::{self, SampledTimes};
 use crate::segment::{self, SegmentTimes};
 use crate::wait_states::{WAIT_PATTERNS, WaitInstance, WaitPattern};
 
@@ -36,6 +37,8 @@ pub struct RunFindings {
     pub call_delay_costs: CallDelayCosts,
     /// Computation of each rank by segment.
     pub segments: SegmentTimes,
+    /// Samples of each rank by segment.
+    pub samples: SampledTimes,
     /// Ranks with incomplete data.
     pub gaps: RecordingGaps,
     /// Messages of which one end is missing.
@@ -111,6 +114,7 @@ impl RunFindings {
             delay_costs,
             call_delay_costs,
             segments,
+            samples: sampled_time::sampled_times(recording, history, comm)?,
             waits,
             gaps: RecordingGaps::from_recording(recording, comm),
             unmatched: unmatched(history, comm),

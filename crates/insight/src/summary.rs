@@ -17,12 +17,14 @@ use crate::advice::Advice;
 use crate::analysis::RunAnalysis;
 use crate::core_report::CoreReport;
 use crate::core_time::{CoreFindings, CoreSplit};
+use crate::function_report::FunctionReport;
 use crate::gaps::RecordingGaps;
 use crate::phase_efficiency::PhaseEfficiency;
 use crate::progress::{self, ProgressSink};
 use crate::rank_times::{self, FocusOfAnalysis, RankTimes, RunTimes, elapsed_s};
 use crate::report_rows::{ClockRepair, CoreDelay, CriticalPath, RootCause, WaitState};
 use crate::resources::RankUsage;
+use crate::sampled_time;
 use crate::tally::{CallSum, CallTally};
 use crate::thread_summary::ThreadSummary;
 use crate::thread_times::seconds;
@@ -110,6 +112,9 @@ pub struct RunSummary {
     pub core_delays: Vec<CoreDelay>,
     /// The critical path; `None` for a profile.
     pub critical_path: Option<CriticalPath>,
+    /// Where the time on the processor was spent; `None` without samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub computation: Option<FunctionReport>,
     /// Advice, largest saving first.
     pub advice: Vec<Advice>,
 }
@@ -216,6 +221,7 @@ impl RunSummary {
         let times = rank_times::read_rank_times(recording, comm, &|| progress(READING, progress::READING_STEPS))?;
         let analysis = RunAnalysis::from_recording(recording, comm, progress)?;
         let mut summary = RunSummary::new(recording, &analysis.findings.gaps, times);
+        summary.computation = FunctionReport::from_times(recording, &analysis.findings.samples)?;
         summary.add_analysis(recording, &analysis);
         Ok(summary)
     }
@@ -224,6 +230,7 @@ impl RunSummary {
     pub fn without_history(recording: &Recording, comm: &dyn ProcessGroup, progress: &ProgressSink) -> Result<RunSummary, Error> {
         let times = rank_times::read_rank_times(recording, comm, &|| progress(READING, progress::READING_STEPS))?;
         let mut summary = RunSummary::new(recording, &RecordingGaps::from_recording(recording, comm), times);
+        summary.computation = FunctionReport::from_times(recording, &sampled_time::without_segments(recording)?)?;
         summary.add_cores(recording, &CoreFindings::without_history(recording)?);
         Ok(summary)
     }
@@ -318,6 +325,7 @@ impl RunSummary {
             root_causes: Vec::new(),
             core_delays: Vec::new(),
             critical_path: None,
+            computation: None,
             advice: Vec::new(),
         }
     }

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::definitions::FORMAT_VERSION;
 use crate::error::{Error, WithPath};
 use crate::json;
 use crate::sealed::varint;
@@ -63,8 +64,9 @@ pub struct ThreadSamples {
 }
 
 /// All frames of a recording.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct StackFile {
+    format: u32,
     frames: Vec<StackFrame>,
 }
 
@@ -74,7 +76,7 @@ fn file_name(rank: u32) -> String {
 
 /// Writes the frames of a recording; nothing if there are none.
 pub(crate) fn write_frames(folder: &Path, frames: Vec<StackFrame>) -> Result<(), Error> {
-    if frames.is_empty() { Ok(()) } else { json::write(&folder.join(FRAMES_FILE), &StackFile { frames }) }
+    if frames.is_empty() { Ok(()) } else { json::write(&folder.join(FRAMES_FILE), &StackFile { format: FORMAT_VERSION, frames }) }
 }
 
 /// The frames of a recording; none in one without samples.

@@ -5,7 +5,7 @@ use sintonia_insight::phase_efficiency::PhaseEfficiency;
 use sintonia_insight::report_rows::{ClockRepair, CoreDelay, CriticalPath, PathCall, PathSegment, RootCause, WaitState};
 use sintonia_insight::{CallSiteTotals, Efficiency, MessageSizeClass, RankPair, RankSpread, RankTimes, RunSummary};
 
-use crate::report::{SCREEN_COLUMNS, hosts, thread_display};
+use crate::report::{SCREEN_COLUMNS, function_display, hosts, thread_display};
 use crate::text::{
     binary_bytes, format_bytes, format_count, format_percent, format_plural, format_ranks, format_seconds, share_bar, shell_command,
     truncate_end, truncate_start, wrap,
@@ -13,6 +13,9 @@ use crate::text::{
 
 const SCREEN_LINES: usize = 40;
 const MAX_CALL_SITES: usize = 5;
+/// Lines kept for the call sites: title, two rows, and an empty line.
+const MIN_CALL_SITE_LINES: usize = 4;
+const MAX_FUNCTIONS: usize = 5;
 const MAX_SIZES: usize = 5;
 const MAX_PAIRS: usize = 3;
 const MAX_REMARKS: usize = 3;
@@ -57,6 +60,7 @@ impl ReportText<'_> {
             self.root_causes(),
             self.core_delays(),
             self.critical_path(),
+            function_display::section(self.summary.computation.as_ref(), None),
         ];
         let why = why.into_iter().chain([self.tuning.clone()]);
         let calls = [self.call_sites(MAX_CALL_SITES), self.operations(), self.time(), self.per_rank(), self.sizes(), self.pairs()];
@@ -74,6 +78,9 @@ impl ReportText<'_> {
         let remarks = self.remarks();
         let lines = |section: &Vec<String>| if section.is_empty() { 0 } else { section.len() + 1 };
         let mut used = sections.iter().map(lines).sum::<usize>() + lines(&remarks);
+        let functions = self.fitting_functions(SCREEN_LINES.saturating_sub(used + MIN_CALL_SITE_LINES));
+        used += lines(&functions);
+        sections.push(functions);
         // Besides its rows, a table has a title and an empty line before it.
         let calls = self.call_sites(MAX_CALL_SITES.min(SCREEN_LINES.saturating_sub(used + 2)).max(1));
         used += lines(&calls);
@@ -86,6 +93,12 @@ impl ReportText<'_> {
         }
         sections.push(remarks);
         sections
+    }
+
+    /// Computation by function, in at most so many lines with an empty one.
+    fn fitting_functions(&self, room: usize) -> Vec<String> {
+        let sections = (1..=MAX_FUNCTIONS).rev().map(|rows| function_display::section(self.summary.computation.as_ref(), Some(rows)));
+        sections.into_iter().find(|section| section.len() < room).unwrap_or_default()
     }
 
     fn no_calls_sections(&self, name: &str) -> Vec<Vec<String>> {

@@ -1,0 +1,144 @@
+//! The functions that took the computation, in the report as text.
+
+use sintonia_insight::function_report::{FunctionReport, FunctionRow, SegmentFunctions};
+
+use crate::text::{format_percent, format_seconds, truncate_end, truncate_start};
+
+/// Functions with a smaller share are shown only with everything else.
+const MIN_SHARE: f64 = 0.01;
+/// Modules with a smaller share are not listed.
+const MIN_MODULE_SHARE: f64 = 0.01;
+/// A rank is named if it spends this much more in a function than the mean of the ranks, and this share of the mean computation of a rank.
+const UNEVEN: f64 = 1.2;
+const MIN_UNEVEN_SHARE: f64 = 0.03;
+/// Most functions of a segment that are named with everything.
+const FUNCTIONS_OF_SEGMENT: usize = 3;
+
+/// Computation by function: at most so many functions, or everything.
+pub(super) fn section(report: Option<&FunctionReport>, rows: Option<usize>) -> Vec<String> {
+    let Some(report) = report.filter(|report| report.computation_s > 0.0) else { return Vec::new() };
+    let worth = report.functions.iter().filter(|row| rows.is_none() || row.share >= MIN_SHARE).count();
+    let shown = rows.unwrap_or(worth).min(worth);
+    let of = if shown < report.functions.len() {
+        format!(" ({shown} of {}; --all shows the rest)", report.functions.len())
+    } else {
+        String::new()
+    };
+    let title = format!("Computation by function{of}");
+    let heading = format!("{title:<63}{:>9}{:>8}{:>10}{:>10}", "self", "share", "total", "rank max");
+    let functions = report.functions[..shown].iter().map(|row| function_line(row, rows.is_none()));
+    let segments = report.segments.iter().take(if rows.is_some() { 1 } else { usize::MAX });
+    let segments = segments.flat_map(|segment| segment_lines(segment, if rows.is_some() { 1 } else { FUNCTIONS_OF_SEGMENT }));
+    let uneven = uneven_line(report);
+    std::iter::once(heading).chain(functions).chain(segments).chain(modules_line(report)).chain(uneven).collect()
+}
+
+fn function_line(row: &FunctionRow, is_whole: bool) -> String {
+    let (name, place) = (short_name(&row.function), place(row));
+    let [own, total, longest] = [row.self_s, row.total_s, row.longest_s].map(format_seconds);
+    let columns = format!("{own:>9}{:>8}{total:>10}{longest:>10}", format_percent(row.share));
+    let (name, place) = if is_whole { (name, place) } else { (truncate_end(&name, 28), truncate_start(&place, 30)) };
+    format!("  {name:<29}{place:<32}{columns}")
+}
+
+/// A function without its parameters.
+fn short_name(name: &str) -> String {
+    name.split_once('(').map_or(name, |(name, _)| name).to_owned()
+}
+
+/// Source file and line, or the library.
+fn place(row: &FunctionRow) -> String {
+    let file_name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    match (&row.file, row.line) {
+        (Some(file), Some(line)) => format!("{}:{line}", file_name(file)),
+        (Some(file), None) => file_name(file),
+        _ => file_name(&row.module),
+    }
+}
+
+/// What a segment consists of, in words.
+fn segment_lines(segment: &SegmentFunctions, functions: usize) -> Vec<String> {
+    let sentence = |row: &FunctionRow| {
+        let caller = row.caller.as_ref().map(|caller| format!(", called by {}", short_name(caller))).unwrap_or_default();
+        let share = format_percent(row.share);
+        let (from, to, function) = (&segment.from, end_of(segment), short_name(&row.function));
+        format!("  {share} of the computation between {from} and {to} is in {function} ({}){caller}", place(row))
+    };
+    segment.functions.iter().take(functions).filter(|row| row.share >= MIN_SHARE).map(sentence).collect()
+}
+
+/// The call after a segment: only its line if the file is that of the call before it.
+fn end_of(segment: &SegmentFunctions) -> String {
+    match segment.to.line {
+        Some(line) if segment.to.file == segment.from.file && segment.to.callers.is_empty() => format!(":{line}"),
+        _ => segment.to.to_string(),
+    }
+}
+
+/// The executables and libraries.
+fn modules_line(report: &FunctionReport) -> Option<String> {
+    let name = |path: &str| match path.rsplit('/').next().unwrap_or(path) {
+        "" => "generated code".to_owned(),
+        name => name.to_owned(),
+    };
+    let modules = report.modules.iter().filter(|module| module.share >= MIN_MODULE_SHARE);
+    let modules: Vec<String> = modules.map(|module| format!("{} {}", name(&module.module), format_percent(module.share))).collect();
+    (modules.len() > 1).then(|| format!("  by module: {}", modules.join(", ")))
+}
+
+/// The function that makes a rank compute longer than the others.
+fn uneven_line(report: &FunctionReport) -> Option<String> {
+    let mean_s: f64 = report.functions.iter().map(|row| row.rank_mean_s).sum();
+    let excess = |row: &FunctionRow| row.longest_s - row.rank_mean_s;
+    let is_uneven = |row: &&FunctionRow| row.longest_s >= UNEVEN * row.rank_mean_s && excess(row) >= MIN_UNEVEN_SHARE * mean_s;
+    let row = report.functions.iter().filter(is_uneven).max_by(|a, b| excess(a).total_cmp(&excess(b)))?;
+    let [longest, mean] = [row.longest_s, row.rank_mean_s].map(format_seconds);
+    let (rank, name) = (format!("rank {}", row.longest_rank), short_name(&row.function));
+    Some(format!("  longest on {rank}: {longest} in {name} ({}), against {mean} of a rank on average", place(row)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sintonia_insight::SourceLocation;
+    use sintonia_insight::function_report::ModuleRow;
+
+    fn row(function: &str, self_s: f64, share: f64) -> FunctionRow {
+        FunctionRow {
+            function: function.into(),
+            file: Some("/home/me/step.c".into()),
+            line: Some(12),
+            module: "/home/me/app".into(),
+            self_s,
+            share,
+            total_s: self_s,
+            caller: Some("smooth(double*, int)".into()),
+            rank_mean_s: self_s / 2.0,
+            longest_rank: 1,
+            longest_s: self_s * 0.75,
+        }
+    }
+
+    fn report() -> FunctionReport {
+        let line = |line| SourceLocation { file: Some("step.c".into()), line: Some(line), ..SourceLocation::default() };
+        let module = |module: &str, share| ModuleRow { module: module.into(), seconds: share, share };
+        FunctionReport {
+            computation_s: 4.0,
+            mpi_s: 1.0,
+            functions: vec![row("stencil(double*)", 3.0, 0.75), row("rest", 1.0, 0.25)],
+            modules: vec![module("/home/me/app", 0.9), module("kernel", 0.1)],
+            segments: vec![SegmentFunctions { from: line(40), to: line(58), seconds: 4.0, functions: vec![row("stencil", 3.0, 0.75)] }],
+        }
+    }
+
+    #[test]
+    fn functions_segments_modules_and_the_uneven_function_are_named() {
+        let lines = section(Some(&report()), Some(1));
+        assert!(lines[0].starts_with("Computation by function (1 of 2; --all shows the rest)"), "{lines:#?}");
+        assert!(lines[1].starts_with("  stencil                      step.c:12") && lines[1].contains("75 %"), "{lines:#?}");
+        assert_eq!(lines[2], "  75 % of the computation between step.c:40 and :58 is in stencil (step.c:12), called by smooth");
+        assert_eq!(lines[3], "  by module: app 90 %, kernel 10 %");
+        assert_eq!(lines[4], "  longest on rank 1: 2.25 s in stencil (step.c:12), against 1.50 s of a rank on average");
+        assert!(section(None, None).is_empty());
+    }
+}
