@@ -124,14 +124,7 @@ fn fit_part(experiment: &Experiment, row: &PartSeries, runs: &[usize]) -> Result
         (ProgramPart::Communication { at }, Some(traffic)) => fit_call_counts(experiment, &at.operation, traffic),
         _ => None,
     };
-    Ok(ModelPart {
-        name: row.part.to_string(),
-        kind: row.part.kind(),
-        share: round_to_four_digits(row.share),
-        term,
-        calls,
-        reference_cost: None,
-    })
+    Ok(ModelPart { name: row.name(), kind: row.part.kind(), share: round_to_four_digits(row.share), term, calls, reference_cost: None })
 }
 
 /// How often an operation is called, and with how many bytes.

@@ -42,6 +42,8 @@ pub struct Experiment {
 pub struct PartSeries {
     /// The part.
     pub part: ProgramPart,
+    /// The function that takes most of it, where it is a computation with samples.
+    pub function: Option<String>,
     /// Its contribution to each run in seconds; `None` where the run never executes it.
     pub seconds: Vec<Option<f64>>,
     /// Its share of the time of all runs.
@@ -138,6 +140,16 @@ pub enum ExperimentError {
     },
 }
 
+impl PartSeries {
+    /// What the part is called: by its function, and by the operations around it.
+    pub fn name(&self) -> String {
+        match &self.function {
+            Some(function) => format!("{} in {function}", self.part),
+            None => self.part.to_string(),
+        }
+    }
+}
+
 impl Experiment {
     /// Combines runs, over the requested parameters or all that vary.
     pub fn from_runs(mut runs: Vec<MeasuredRun>, over: Option<&[String]>) -> Result<Experiment, ExperimentError> {
@@ -188,7 +200,10 @@ impl Experiment {
             }
             _ => None,
         };
-        Some(PartSeries { part: part.clone(), seconds, share, traffic, idle_ranks: self.count_idle_ranks(&times) })
+        // The largest run has most samples.
+        let longest = self.runs.iter().filter(|run| run.functions.contains_key(part)).max_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        let function = longest.and_then(|run| run.functions.get(part).cloned());
+        Some(PartSeries { part: part.clone(), function, seconds, share, traffic, idle_ranks: self.count_idle_ranks(&times) })
     }
 
     /// The number of ranks that never execute a part; 0 if that differs between runs.
@@ -211,7 +226,14 @@ impl Experiment {
         }
         let share = seconds.iter().sum::<f64>() / all;
         seconds.iter_mut().for_each(|s| *s = s.max(1e-3 * largest));
-        Some(PartSeries { part: ProgramPart::Rest, seconds: seconds.into_iter().map(Some).collect(), share, traffic: None, idle_ranks: 0 })
+        Some(PartSeries {
+            part: ProgramPart::Rest,
+            function: None,
+            seconds: seconds.into_iter().map(Some).collect(),
+            share,
+            traffic: None,
+            idle_ranks: 0,
+        })
     }
 
     fn note_missing(&self, row: &PartSeries) -> Option<String> {
@@ -385,6 +407,7 @@ mod tests {
             seconds,
             init_finalize_s: 0.0,
             parts: BTreeMap::new(),
+            functions: BTreeMap::new(),
             roles: vec![],
             traffic: lines.iter().map(|line| (site("MPI_Send", *line), traffic)).collect(),
             core_waits: None,

@@ -118,6 +118,7 @@ mod tests {
             seconds: n,
             init_finalize_s: 0.0,
             parts: BTreeMap::new(),
+            functions: BTreeMap::new(),
             roles: vec![],
             traffic: BTreeMap::new(),
             core_waits: None,

@@ -43,6 +43,8 @@ pub struct MeasuredRun {
     pub init_finalize_s: f64,
     /// The parts of its time; none for a profile.
     pub parts: BTreeMap<ProgramPart, PartTime>,
+    /// The function that takes most of a computation, where there are samples.
+    pub functions: BTreeMap<ProgramPart, String>,
     /// The roles of its ranks.
     pub roles: Vec<RoleTime>,
     /// The traffic of each operation site.
@@ -165,6 +167,7 @@ impl MeasuredRun {
             seconds: 0.0,
             init_finalize_s: 0.0,
             parts: BTreeMap::new(),
+            functions: BTreeMap::new(),
             roles: Vec::new(),
             traffic: BTreeMap::new(),
             core_waits: None,
@@ -212,6 +215,7 @@ impl MeasuredRun {
         self.parts.insert(ProgramPart::Start, PartTime { path_s: start, mean_rank_s: start, ranks: recording.header.size });
         let busy = busy_time_by_rank(history, &waits);
         self.roles = graph.roles.iter().map(|role| RoleTime::new(recording, graph, role, &busy)).collect();
+        self.functions = part_functions(recording, graph);
         for role in &graph.roles {
             for (node, visit) in &role.visits {
                 let node = &graph.nodes[*node];
@@ -220,6 +224,20 @@ impl MeasuredRun {
         }
         Ok(())
     }
+}
+
+/// The function that takes most of each computation that has samples.
+fn part_functions(recording: &Recording, graph: &ProgramGraph) -> BTreeMap<ProgramPart, String> {
+    let site = |node: usize| OperationSite::new(recording, graph.nodes[node].operation, graph.nodes[node].site);
+    let segments = graph.roles.iter().flat_map(|role| &role.segments);
+    let named = segments.filter_map(|segment| {
+        let function = graph.segment_function(segment.from, segment.to)?.to_owned();
+        Some((segment.times.total_ns, ProgramPart::Computation { from: site(segment.from), to: site(segment.to) }, function))
+    });
+    let mut named: Vec<(u64, ProgramPart, String)> = named.collect();
+    // Several nodes can have the same place; the one with most time comes last and counts.
+    named.sort_unstable();
+    named.into_iter().map(|(_, part, function)| (part, function)).collect()
 }
 
 /// Waiting for a core that cannot be removed from the times of a run; an error if it is too much of them.

@@ -16,6 +16,7 @@ mod phase_names;
 mod phases;
 mod rank_path;
 mod roles;
+mod segment_functions;
 mod stream_matching;
 #[cfg(test)]
 mod tests;
@@ -70,6 +71,8 @@ pub struct ProgramGraph {
     pub completions: Vec<RequestCompletion>,
     /// The phases.
     pub phases: PhaseTree,
+    /// The function that took most of the segment between two call sites, where there are samples.
+    functions: BTreeMap<(u32, u32), String>,
     node_index: NodeIndex,
 }
 
@@ -166,7 +169,16 @@ impl ProgramGraph {
             role.threads_ns = role.threads_ns.saturating_add(role.elapsed_ns);
         }
         graph.name_phases(recording);
+        let silent = RankReader { progress: &|| (), ..readers };
+        let sampled = silent.map_ranks(|rank| segment_functions::of_rank(recording, rank))?;
+        graph.functions = segment_functions::hottest(recording, &sampled)?;
         Ok(graph)
+    }
+
+    /// The function that took most of the computation between two nodes, where there are samples.
+    pub fn segment_function(&self, from: usize, to: usize) -> Option<&str> {
+        let site = |node: usize| self.nodes.get(node).map(|node| node.site);
+        self.functions.get(&(site(from)?, site(to)?)).map(String::as_str)
     }
 
     /// A cursor that maps the calls of a rank to nodes.

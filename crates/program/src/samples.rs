@@ -78,6 +78,11 @@ impl SampledFunction {
         let name = frame.function.clone().unwrap_or_else(unknown);
         SampledFunction { name, file: frame.file.clone(), module: frame.module.clone() }
     }
+
+    /// Its name without parameters.
+    pub fn short_name(&self) -> &str {
+        self.name.split_once('(').map_or(&self.name, |(name, _)| name)
+    }
 }
 
 /// The functions of all sampled stacks, each under its caller. Lines are left out.

@@ -72,7 +72,7 @@ fn role_lines(graph: &ProgramGraph, role: &ProgramRole, recording: &Recording) -
         for segment in role.segments.iter().filter(worth) {
             let each = format!("{} x {}", per_rank(segment.times.count, ranks), format_seconds(segment.times.mean_s()));
             let to = format!("to {}", node_location(&graph.nodes[segment.to], recording));
-            let name = format!("{indent}[computes]");
+            let name = format!("{indent}[{}]", truncate_end(graph.segment_function(segment.from, segment.to).unwrap_or("computes"), 26));
             lines.push(format!("  {name:<32} {each:>20} {:>7}  {to}", precise_percent(share(segment.times.total_ns))));
         }
     }

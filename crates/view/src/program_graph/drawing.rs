@@ -7,11 +7,14 @@ use sintonia_plot::program_graph::{
 };
 use sintonia_program::graph::{self, DurationStats, NodeVisits, ProgramGraph, RoleSegment, TripCounts};
 use sintonia_recording::Recording;
+use sintonia_text::layout::truncate_end;
 use sintonia_text::quantity::{format_bytes, format_count, format_plural, format_seconds};
 use sintonia_text::rank_list::format_rank_list;
 
 /// Computation with less than this share of a role's time is drawn only as an arrow.
 const MIN_BOX_SHARE: f64 = 0.001;
+/// Longer names of functions are cut.
+const MAX_FUNCTION_NAME: usize = 24;
 
 /// The drawing of a program graph.
 pub fn build_drawing(graph: &ProgramGraph, recording: &Recording, title: String) -> GraphDrawing {
@@ -100,9 +103,11 @@ fn role_lane(role: &graph::ProgramRole, graph: &ProgramGraph) -> RoleLane {
     };
     let path = |segment: &RoleSegment| {
         let times = &segment.times;
+        let function = graph.segment_function(segment.from, segment.to).map(|name| format!("{} · ", truncate_end(name, MAX_FUNCTION_NAME)));
+        let time = format_seconds(times.total_s() / ranks as f64);
         let work = PathComputation {
             share: share(times),
-            note: format!("{} · {}", precise_percent(share(times)), format_seconds(times.total_s() / ranks as f64)),
+            note: format!("{}{} · {time}", function.unwrap_or_default(), precise_percent(share(times))),
             per_iteration: count_mean_and_deviation(times, ranks),
         };
         LanePath {

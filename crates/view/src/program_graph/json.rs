@@ -21,7 +21,7 @@ pub fn graph_json(graph: &ProgramGraph, recording: &Recording) -> Value {
         "ranks": recording.header.size,
         "nodes": graph.nodes.iter().map(|node| node_json(node, recording)).collect::<Vec<_>>(),
         "loops": loops.collect::<Vec<_>>(),
-        "roles": graph.roles.iter().map(role_json).collect::<Vec<_>>(),
+        "roles": graph.roles.iter().map(|role| role_json(role, graph)).collect::<Vec<_>>(),
         "messages": messages.collect::<Vec<_>>(),
         "not_received": graph.unmatched_sends,
         "not_sent": graph.unmatched_receives,
@@ -52,7 +52,7 @@ fn node_json(node: &ProgramNode, recording: &Recording) -> Value {
     })
 }
 
-fn role_json(role: &ProgramRole) -> Value {
+fn role_json(role: &ProgramRole, graph: &ProgramGraph) -> Value {
     let node = |(node, visit): &(usize, NodeVisits)| {
         let mut object = times_json(&visit.calls);
         object["node"] = json!(node);
@@ -66,6 +66,7 @@ fn role_json(role: &ProgramRole) -> Value {
         let mut object = times_json(&segment.times);
         object["from"] = json!(segment.from);
         object["to"] = json!(segment.to);
+        object["function"] = json!(graph.segment_function(segment.from, segment.to));
         object
     });
     let loops = role.trip_counts.iter().map(|(number, rounds)| {
