@@ -8,6 +8,7 @@ mod all_to_all_growth;
 mod blocking_exchange;
 mod collective_as_barrier;
 pub mod core_shortage;
+mod excess_function;
 pub mod inputs;
 mod io_by_one_rank;
 mod late_sender_compute;

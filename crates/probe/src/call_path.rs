@@ -6,7 +6,6 @@
 
 mod path_tree;
 mod remembered_paths;
-mod stack_bounds;
 mod unwound_path;
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,9 +13,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use sintonia_recording::raw;
 
 use crate::settings::settings;
+use crate::stack_bounds::StackBounds;
 use crate::unwinder::MAX_FRAMES;
 use remembered_paths::RememberedPaths;
-use stack_bounds::StackBounds;
 
 /// Increases when a file may have been unloaded: then remembered paths are not valid any more.
 static GENERATION: AtomicU32 = AtomicU32::new(0);

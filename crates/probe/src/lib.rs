@@ -32,6 +32,7 @@ mod recorder;
 mod requests;
 mod sampling;
 mod settings;
+mod stack_bounds;
 mod stub;
 mod system_files;
 mod thread;

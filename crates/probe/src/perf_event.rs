@@ -78,6 +78,10 @@ impl RecordHeader {
     pub(crate) const SAMPLE: u32 = 9;
     pub(crate) const SWITCH: u32 = 14;
 
+    pub(crate) fn to_word(self) -> u64 {
+        u64::from(self.kind) | u64::from(self.flags) << 32 | self.bytes << 48
+    }
+
     pub(crate) fn from_word(word: u64) -> RecordHeader {
         RecordHeader { kind: word as u32, flags: (word >> 32) as u16, bytes: (word >> 48).max(8) }
     }
@@ -110,6 +114,27 @@ impl EventRing {
         Some(EventRing { memory: memory?.cast(), data_words: data_pages * PAGE_BYTES / 8 })
     }
 
+    /// A ring of the same layout that the program itself writes to.
+    pub(crate) fn anonymous(data_pages: usize) -> Option<EventRing> {
+        let memory = crate::block_region::map((1 + data_pages) * PAGE_BYTES, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)?;
+        Some(EventRing { memory: memory.cast(), data_words: data_pages * PAGE_BYTES / 8 })
+    }
+
+    /// The same ring for its writer, who must not use it any more when it is closed.
+    pub(crate) fn alias(&self) -> EventRing {
+        EventRing { memory: self.memory, data_words: self.data_words }
+    }
+
+    /// Writes a word of the data, behind the head.
+    pub(crate) fn store(&self, position: u64, word: u64) {
+        self.word(PAGE_BYTES / 8 + (position / 8) as usize % self.data_words).store(word, Ordering::Relaxed);
+    }
+
+    /// Makes everything that was written before a position visible to the reader.
+    pub(crate) fn publish(&self, position: u64) {
+        self.head_word().store(position, Ordering::Release);
+    }
+
     fn word(&self, index: usize) -> &AtomicU64 {
         debug_assert!(index < self.data_words + PAGE_BYTES / 8);
         // SAFETY: `index` is inside the mapping.
@@ -133,7 +158,7 @@ impl EventRing {
 
     /// The position of the first record that was not taken out.
     pub(crate) fn tail(&self) -> u64 {
-        self.word(DATA_TAIL).load(Ordering::Relaxed)
+        self.word(DATA_TAIL).load(Ordering::Acquire)
     }
 
     /// The word of the data at a position in bytes.

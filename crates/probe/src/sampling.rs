@@ -2,10 +2,11 @@
 //!
 //! The kernel writes samples of each thread to a ring ([`sample_ring`]). A thread of the probe, which otherwise sleeps, takes them out some ten
 //! times a second, unwinds the copies of the stacks, and writes one number for each. The threads of the program are not interrupted, and do
-//! nothing for it.
+//! nothing for it. Where the kernel has no such event, and only on request, a timer and a signal take its place ([`timer`]).
 
 mod frame_tree;
 mod sample_ring;
+mod timer;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,6 +16,7 @@ use sintonia_recording::raw::samples::{MAGIC, RECORD_WORDS, RawSample, RawSample
 
 use self::frame_tree::FrameTree;
 use self::sample_ring::{SampleMode, SampleRing, StackSample};
+use self::timer::SampleTimer;
 use crate::clock::{self, nanoseconds, ticks};
 use crate::process::{self, ProcessState};
 use crate::record_stream::RecordStream;
@@ -32,7 +34,7 @@ static SAMPLER: Mutex<Option<Sampler>> = Mutex::new(None);
 
 /// Samples the threads of this process.
 struct Sampler {
-    mode: SampleMode,
+    source: SampleSource,
     threads: Vec<SampledThread>,
     unwinder: StackUnwinder,
     tree: FrameTree,
@@ -45,11 +47,57 @@ struct Sampler {
     has_stacks: bool,
 }
 
+/// Where samples come from.
+#[derive(Clone, Copy)]
+enum SampleSource {
+    /// An event of the kernel.
+    Event(SampleMode),
+    /// A timer with this period.
+    Timer { period_ns: u64 },
+}
+
+impl SampleSource {
+    /// What the kernel and the settings allow.
+    fn find(period_ns: u64, may_signal: bool) -> Result<SampleSource, &'static str> {
+        match SampleMode::find(period_ns) {
+            Some(mode) => Ok(SampleSource::Event(mode)),
+            None if !may_signal => {
+                Err("the kernel does not allow it without signals (see kernel.perf_event_paranoid); with --sample 99 it uses a timer")
+            }
+            None if timer::install() => Ok(SampleSource::Timer { period_ns }),
+            None => Err("the kernel does not allow it (see kernel.perf_event_paranoid), and the program uses the signal of the timer"),
+        }
+    }
+}
+
 struct SampledThread {
     /// The system's id.
     id: libc::pid_t,
-    /// Opened at the first drain, so that a thread that ends soon costs nothing.
+    /// That of an event is opened at the first drain, so that a thread that ends soon costs nothing.
     ring: Option<SampleRing>,
+    /// The timer, if samples come from one.
+    timer: Option<SampleTimer>,
+}
+
+impl SampledThread {
+    /// The calling thread. Its timer can only be started by itself.
+    fn current(source: SampleSource) -> SampledThread {
+        let started = match source {
+            SampleSource::Event(_) => None,
+            SampleSource::Timer { period_ns } => SampleTimer::start(period_ns),
+        };
+        let (timer, ring) = started.map(|(timer, ring)| (timer, SampleRing::of_handler(ring))).unzip();
+        SampledThread { id: thread_id(), ring, timer }
+    }
+
+    /// Opens the ring of the event, if there is none yet.
+    fn open(&mut self, source: SampleSource) {
+        if let SampleSource::Event(mode) = source
+            && self.ring.is_none()
+        {
+            self.ring = SampleRing::open(mode, self.id);
+        }
+    }
 }
 
 struct UnwoundStack {
@@ -75,16 +123,18 @@ pub(crate) fn start() {
         SamplingSetting::Hertz(hertz) => hertz.clamp(1, MAX_HERTZ),
     };
     let period_ns = 1_000_000_000 / u64::from(hertz);
-    let Some(mode) = SampleMode::find(period_ns) else {
-        return process::note("threads were not sampled: the kernel does not allow it (see kernel.perf_event_paranoid)");
+    let source = match SampleSource::find(period_ns, settings().sampling != SamplingSetting::Automatic) {
+        Ok(source) => source,
+        Err(why) => return process::note(&format!("threads were not sampled: {why}")),
     };
-    let mut started = Sampler::new(mode);
-    started.threads.extend(SampleRing::open(mode, 0).map(|ring| SampledThread { id: thread_id(), ring: Some(ring) }));
-    started.has_stacks = started.threads.iter().all(|thread| thread.ring.as_ref().is_some_and(SampleRing::has_stacks));
-    if !started.has_stacks {
-        process::note("samples have no stacks: there is no more locked memory for them (see ulimit -l)");
-    }
-    process::define(&DefinitionRecord::Sampling(SamplingDefinition { period_ns, kernel: mode.kernel, stacks: started.has_stacks }));
+    let mut started = Sampler::new(source);
+    let mut first = SampledThread::current(source);
+    first.open(source);
+    let stacks = first.ring.as_ref().is_some_and(SampleRing::has_stacks);
+    started.threads.push(first);
+    started.note_missing_stacks(stacks);
+    let kernel = matches!(source, SampleSource::Event(mode) if mode.kernel);
+    process::define(&DefinitionRecord::Sampling(SamplingDefinition { period_ns, kernel, stacks }));
     *sampler() = Some(started);
     remove_at_thread_exit();
     start_drain_thread(Duration::from_nanos(SAMPLES_PER_DRAIN * period_ns));
@@ -136,7 +186,8 @@ pub(crate) fn attach() {
     if let Some(sampler) = sampler().as_mut()
         && sampler.threads.iter().all(|thread| thread.id != id)
     {
-        sampler.threads.push(SampledThread { id, ring: None });
+        let thread = SampledThread::current(sampler.source);
+        sampler.threads.push(thread);
         remove_at_thread_exit();
     }
 }
@@ -166,7 +217,12 @@ unsafe extern "C" fn remove(_: *mut libc::c_void) {
             && let Some(index) = sampler.threads.iter().position(|thread| thread.id == id)
         {
             sampler.drain(index);
-            if let Some(ring) = sampler.threads.swap_remove(index).ring {
+            let thread = sampler.threads.swap_remove(index);
+            // First, because the handler writes to the ring.
+            if let Some(timer) = thread.timer {
+                timer.stop();
+            }
+            if let Some(ring) = thread.ring {
                 ring.close();
             }
         }
@@ -176,15 +232,16 @@ unsafe extern "C" fn remove(_: *mut libc::c_void) {
 /// Takes out what is left and writes what would be lost with the process.
 pub(crate) fn finish() {
     if let Some(sampler) = sampler().as_mut() {
+        sampler.threads.iter().filter_map(|thread| thread.timer.as_ref()).for_each(SampleTimer::stop_from_elsewhere);
         sampler.drain_all();
         sampler.stream.finish();
     }
 }
 
 impl Sampler {
-    fn new(mode: SampleMode) -> Sampler {
+    fn new(source: SampleSource) -> Sampler {
         Sampler {
-            mode,
+            source,
             threads: Vec::new(),
             unwinder: StackUnwinder::new(),
             tree: FrameTree::default(),
@@ -198,19 +255,15 @@ impl Sampler {
 
     fn drain_all(&mut self) {
         for index in 0..self.threads.len() {
-            self.open(index);
+            let thread = &mut self.threads[index];
+            thread.open(self.source);
+            let has_stacks = thread.ring.as_ref().is_none_or(SampleRing::has_stacks);
+            self.note_missing_stacks(has_stacks);
             self.drain(index);
         }
     }
 
-    /// Opens the ring of a thread that has none yet.
-    fn open(&mut self, index: usize) {
-        let thread = &mut self.threads[index];
-        if thread.ring.is_some() {
-            return;
-        }
-        thread.ring = SampleRing::open(self.mode, thread.id);
-        let has_stacks = thread.ring.as_ref().is_none_or(SampleRing::has_stacks);
+    fn note_missing_stacks(&mut self, has_stacks: bool) {
         if self.has_stacks && !has_stacks {
             self.has_stacks = false;
             process::note("samples of some threads have no stacks: there is no more locked memory for them (see ulimit -l)");
@@ -219,7 +272,7 @@ impl Sampler {
 
     /// Takes the samples of a thread out of its ring and writes them.
     fn drain(&mut self, index: usize) {
-        let SampledThread { id, ring: Some(ring) } = &mut self.threads[index] else { return };
+        let SampledThread { id, ring: Some(ring), .. } = &mut self.threads[index] else { return };
         if ring.is_empty() {
             return;
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::excess_function;
 use super::inputs::{SegmentLoad, WINDOWS};
 use super::phrases::{choose_verb, format_ns, format_ranks, format_ratio, format_share};
 use super::rule_context::{RuleContext, busiest_rank, mean_load};
@@ -61,12 +62,14 @@ fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
     // The others compute less than a hundredth of it together.
     let alone = candidate.ranks.len() == 1 && 100 * mean * (loads.len() as i64) < 101 * most;
     let who = format_ranks(&candidate.ranks);
+    let function = excess_function::describe(context, segment, &candidate.ranks).map(|name| format!(", most of it in {name}"));
     AdviceText {
         what: format!(
-            "{who} {} {} as long as the average rank {}, throughout the run.",
+            "{who} {} {} as long as the average rank {}, throughout the run{}.",
             choose_verb(candidate.ranks.len(), "computes", "compute"),
             format_ratio(most, mean),
-            context.describe_segment(segment)
+            context.describe_segment(segment),
+            function.unwrap_or_default()
         ),
         evidence: format!(
             "{} there on the busiest rank, {} on average over {} ranks; the others wait {}.",

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::CallerRegisters;
-use super::stack_bounds::StackBounds;
+use crate::stack_bounds::StackBounds;
 use crate::unwinder::{CodeAddress, FrameList, LoadedFiles, MAX_FRAMES, StackRegisters, StackUnwinder, while_loaded};
 
 static UNWINDER: Mutex<Option<StackUnwinder>> = Mutex::new(None);

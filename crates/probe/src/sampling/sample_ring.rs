@@ -12,6 +12,11 @@ const SIZES: [(u32, usize); 4] = [(16 << 10, 64), (8 << 10, 32), (4 << 10, 16), 
 /// Bits of `PERF_SAMPLE_REGS_USER`, which has the registers in this order.
 const BP_SP_IP: u64 = 0b1_1100_0000;
 
+/// Words of a sample before its registers: header, instruction pointer, time, which registers there are.
+pub(super) const SAMPLE_HEADER_WORDS: u64 = 4;
+/// Words of its registers.
+pub(super) const BP_SP_IP_WORDS: u64 = 3;
+
 /// The part of `misc` that says where the thread was.
 const CPU_MODE: u16 = 7;
 const CPU_MODE_KERNEL: u16 = 1;
@@ -27,7 +32,7 @@ pub(super) struct SampleMode {
 /// The ring of one thread.
 pub(super) struct SampleRing {
     ring: EventRing,
-    stack_bytes: u32,
+    has_stacks: bool,
 }
 
 /// A thread at a point in time.
@@ -78,13 +83,18 @@ impl SampleRing {
     pub(super) fn open(mode: SampleMode, thread: libc::pid_t) -> Option<SampleRing> {
         SIZES.into_iter().find_map(|(stack_bytes, pages)| {
             let ring = EventRing::open(&mode.attributes(stack_bytes), thread, pages)?;
-            Some(SampleRing { ring, stack_bytes })
+            Some(SampleRing { ring, has_stacks: stack_bytes > 0 })
         })
+    }
+
+    /// A ring whose samples are written by a handler of signals.
+    pub(super) fn of_handler(ring: EventRing) -> SampleRing {
+        SampleRing { ring, has_stacks: true }
     }
 
     /// Whether samples have a stack.
     pub(super) fn has_stacks(&self) -> bool {
-        self.stack_bytes > 0
+        self.has_stacks
     }
 
     /// Whether there is anything to drain.
@@ -121,9 +131,10 @@ impl SampleRing {
         if word(3) == NO_REGISTERS {
             return None;
         }
-        let (stack_position, size) = (at + 8 * 8, if self.stack_bytes > 0 { word(7) } else { 0 });
+        let size_word = SAMPLE_HEADER_WORDS + BP_SP_IP_WORDS;
+        let (stack_position, size) = (at + 8 * (size_word + 1), if self.has_stacks { word(size_word) } else { 0 });
         // The valid size follows if the size is not zero.
-        let fits = size > 0 && 8 * 9 + size <= header.bytes;
+        let fits = size > 0 && 8 * (size_word + 2) + size <= header.bytes;
         let stack_bytes = if fits { self.ring.data(stack_position + size).min(size) } else { 0 };
         let registers = StackRegisters { code: CodeAddress::Instruction(word(6)), stack_pointer: word(5), frame_pointer: word(4) };
         let in_kernel = header.flags & CPU_MODE == CPU_MODE_KERNEL;
