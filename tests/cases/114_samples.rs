@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use sintonia_tests::{Mpi, Outcome, Process, for_every_mpi, fresh_dir, record_command, sintonia};
+use sintonia_tests::{Mpi, Outcome, Process, for_every_mpi, fresh_dir, record_command, retry_assertions, sintonia};
 
 const TREE: &str = include_str!("114_samples/tree.c");
 const SIGNALS: &str = include_str!("114_samples/signals.c");
@@ -93,16 +93,20 @@ fn c115_an_imbalance_is_named_by_its_function() {
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         compile(mpi, folder.path(), TREE, &[], "tree");
-        let (_, recording) = record(mpi, folder.path(), &[], &["./tree", "60", "slow"]);
-        let report = report(&recording, folder.path());
-        let functions = report["computation"]["functions"].as_array().expect("functions");
-        let row = functions.iter().find(|row| row["function"] == "inlined").expect("the function");
-        assert_eq!(row["longest_rank"], 1);
-        let (longest, mean) = (row["longest_s"].as_f64().expect("seconds"), row["rank_mean_s"].as_f64().expect("seconds"));
-        // 24 million rounds on one rank, 15 million on the other.
-        assert!((1.1..1.35).contains(&(longest / mean)), "{row}");
-        let advice: Vec<&str> = report["advice"].as_array().expect("advice").iter().filter_map(|advice| advice["what"].as_str()).collect();
-        assert!(advice.iter().any(|what| what.contains("rank 1") && what.contains("most of it in inlined")), "{advice:?}");
+        // Beside other work on the cores, advice is held back.
+        retry_assertions(|| {
+            let (_, recording) = record(mpi, folder.path(), &[], &["./tree", "60", "slow"]);
+            let report = report(&recording, folder.path());
+            let functions = report["computation"]["functions"].as_array().expect("functions");
+            let row = functions.iter().find(|row| row["function"] == "inlined").expect("the function");
+            assert_eq!(row["longest_rank"], 1);
+            let (longest, mean) = (row["longest_s"].as_f64().expect("seconds"), row["rank_mean_s"].as_f64().expect("seconds"));
+            // 24 million rounds on one rank, 15 million on the other.
+            assert!((1.1..1.35).contains(&(longest / mean)), "{row}");
+            let advice: Vec<&str> =
+                report["advice"].as_array().expect("advice").iter().filter_map(|advice| advice["what"].as_str()).collect();
+            assert!(advice.iter().any(|what| what.contains("rank 1") && what.contains("most of it in inlined")), "{advice:?}");
+        });
     });
 }
 

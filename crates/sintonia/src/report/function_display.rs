@@ -2,7 +2,8 @@
 
 use sintonia_insight::function_report::{FunctionReport, FunctionRow, SegmentFunctions};
 
-use crate::text::{format_percent, format_seconds, truncate_end, truncate_start};
+use crate::report::SCREEN_COLUMNS;
+use crate::text::{format_percent, format_seconds, truncate_end, truncate_start, wrap};
 
 /// Functions with a smaller share are shown only with everything else.
 const MIN_SHARE: f64 = 0.01;
@@ -60,18 +61,21 @@ fn place(row: &FunctionRow) -> String {
 fn segment_lines(segment: &SegmentFunctions, functions: usize) -> Vec<String> {
     let sentence = |row: &FunctionRow| {
         let caller = row.caller.as_ref().map(|caller| format!(", called by {}", short_name(caller))).unwrap_or_default();
-        let share = format_percent(row.share);
-        let (from, to, function) = (&segment.from, end_of(segment), short_name(&row.function));
-        format!("  {share} of the computation between {from} and {to} is in {function} ({}){caller}", place(row))
+        let (share, place, function) = (format_percent(row.share), place(row), short_name(&row.function));
+        format!("{share} of the computation {} is in {function} ({place}){caller}", ends_of(segment))
     };
-    segment.functions.iter().take(functions).filter(|row| row.share >= MIN_SHARE).map(sentence).collect()
+    let rows = segment.functions.iter().take(functions).filter(|row| row.share >= MIN_SHARE);
+    let lines = rows.flat_map(|row| wrap(&sentence(row), SCREEN_COLUMNS - 4).into_iter().enumerate());
+    lines.map(|(index, line)| if index == 0 { format!("  {line}") } else { format!("    {line}") }).collect()
 }
 
-/// The call after a segment: only its line if the file is that of the call before it.
-fn end_of(segment: &SegmentFunctions) -> String {
-    match segment.to.line {
-        Some(line) if segment.to.file == segment.from.file && segment.to.callers.is_empty() => format!(":{line}"),
-        _ => segment.to.to_string(),
+/// The calls around a segment: of the second one only its line if the file is that of the first.
+fn ends_of(segment: &SegmentFunctions) -> String {
+    let (from, to) = (&segment.from, &segment.to);
+    match to.line {
+        _ if from == to => format!("between one call at {to} and the next"),
+        Some(line) if to.file == from.file && to.callers.is_empty() => format!("between {from} and :{line}"),
+        _ => format!("between {from} and {to}"),
     }
 }
 
