@@ -48,6 +48,7 @@ use crate::hosts;
 use crate::job;
 use crate::library::{self, Handle, ProgramMpi};
 use crate::off_cpu;
+use crate::openmp;
 use crate::process::{self, ProcessState};
 use crate::requests::REQUESTS;
 use crate::settings::settings;
@@ -215,6 +216,7 @@ pub(crate) fn end(how: &str) {
         process::set_state(ProcessState::Ended);
     }
     thread::finish_all();
+    openmp::finish();
     process::write_memory();
 }
 

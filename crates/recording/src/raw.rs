@@ -14,6 +14,7 @@
 //! call in which a process was killed is preserved. A closed block has a checksum.
 
 pub mod off_cpu;
+pub mod openmp;
 
 /// Words of a block, including its header.
 pub const BLOCK_WORDS: usize = 32 * 1024;

@@ -47,6 +47,9 @@ pub(crate) struct RecordArgs {
     /// Frames of the call path that are recorded with each call; off: only the call site [default: 64, which is the most]
     #[arg(long, value_name = "N|off", value_parser = parse_call_path)]
     callpath: Option<u32>,
+    /// OpenMP regions: record them or not [default: on]
+    #[arg(long, value_name = "on|off", value_parser = ["on", "off"])]
+    openmp: Option<String>,
     /// Memory per thread for calls not yet written to disk
     #[arg(long, value_name = "SIZE", default_value = "16M", value_parser = parse_size)]
     memory: u64,
@@ -154,6 +157,9 @@ fn environment(args: &RecordArgs, folder: &Path) -> Result<Vec<(&'static str, Os
     ];
     if let Some(off_cpu) = &args.off_cpu {
         environment.push(("SINTONIA_OFF_CPU", off_cpu.into()));
+    }
+    if let Some(openmp) = &args.openmp {
+        environment.push(("SINTONIA_OPENMP", openmp.into()));
     }
     if let Some(frames) = args.callpath {
         environment.push(("SINTONIA_CALLPATH", frames.to_string().into()));

@@ -56,6 +56,8 @@ pub(super) struct ProcessDefinitions {
     pub notes: Vec<String>,
     /// How it ended.
     pub end: Option<EndDefinition>,
+    /// The file of its OpenMP regions.
+    pub openmp: Option<PathBuf>,
     /// The files of its threads, by their number.
     pub threads: BTreeMap<u16, ThreadFiles>,
 }
@@ -83,6 +85,11 @@ pub(super) fn read_all(live: &Path) -> Result<(Vec<ProcessDefinitions>, Vec<Stri
     let mut processes = BTreeMap::new();
     for name in names.iter().filter_map(|name| name.strip_suffix(".defs")) {
         processes.insert(name, ProcessDefinitions::read(live, name)?);
+    }
+    for name in names.iter().filter_map(|name| name.strip_suffix(".omp")) {
+        if let Some(process) = processes.get_mut(name) {
+            process.openmp = Some(live.join(format!("{name}.omp")));
+        }
     }
     let mut orphans = 0;
     for (file, owner, thread, kind) in names.iter().filter_map(|file| parse_thread_file(file)) {

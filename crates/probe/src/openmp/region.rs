@@ -1,0 +1,47 @@
+//! Begin and end of a region, whatever runtime reports them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+
+use super::region_recorder;
+use super::team::Team;
+use crate::call_path::CallerRegisters;
+use crate::clock::ticks;
+use crate::process::{self, ProcessState};
+use crate::settings;
+use crate::thread;
+
+/// Whether regions are recorded at present.
+#[inline(always)]
+pub(super) fn is_recorded() -> bool {
+    process::state() == ProcessState::Recording && settings::records_openmp() && !process::is_recording_off()
+}
+
+/// A thread is about to start a region with at most this many threads. `None` if the region is not recorded.
+pub(super) fn enter(caller: CallerRegisters, threads: usize) -> Option<&'static Team> {
+    if !is_recorded() {
+        return None;
+    }
+    catch_unwind(AssertUnwindSafe(|| {
+        // Only a thread that calls MPI has a cache of call paths.
+        let (site, number) = match thread::existing() {
+            Some(thread) => (thread.call_path.site_word(caller) as u64, usize::from(thread.number) + 1),
+            None => (caller.return_address, 0),
+        };
+        let team = region_recorder::take_team(threads)?;
+        team.site.store(site, Ordering::Relaxed);
+        team.caller.store(number, Ordering::Relaxed);
+        team.begin();
+        Some(team)
+    }))
+    .unwrap_or(None)
+}
+
+/// The region has ended: every thread of the team has left its function.
+pub(super) fn leave(team: &'static Team) {
+    let now = ticks();
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        team.end(now);
+        region_recorder::record(team, now);
+    }));
+}
