@@ -16,6 +16,7 @@ pub mod gaps;
 pub mod ideal_network;
 mod mpi_bounds;
 pub mod off_cpu;
+pub mod openmp;
 pub mod phase_efficiency;
 mod progress;
 mod rank_times;

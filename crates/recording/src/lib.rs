@@ -27,6 +27,7 @@ mod json;
 pub mod neighbours;
 #[cfg(feature = "reader")]
 pub mod off_cpu;
+#[cfg(feature = "reader")]
 pub mod openmp;
 #[cfg(feature = "reader")]
 mod process_calls;

@@ -5,6 +5,7 @@ mod display;
 mod explain;
 mod hosts;
 mod html;
+mod openmp_display;
 mod thread_display;
 mod tuning;
 

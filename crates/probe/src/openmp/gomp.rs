@@ -110,7 +110,7 @@ core::arch::global_asm!(
     ".globl sintonia_region_\\number",
     ".balign 16",
     "sintonia_region_\\number:",
-    "mov r11d, offset \\number",
+    "mov r11d, \\number",
     "jmp sintonia_region",
     ".endr",
     ".balign 64",

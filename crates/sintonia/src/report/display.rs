@@ -5,7 +5,7 @@ use sintonia_insight::phase_efficiency::PhaseEfficiency;
 use sintonia_insight::report_rows::{ClockRepair, CoreDelay, CriticalPath, PathCall, PathSegment, RootCause, WaitState};
 use sintonia_insight::{CallSiteTotals, Efficiency, MessageSizeClass, RankPair, RankSpread, RankTimes, RunSummary};
 
-use crate::report::{SCREEN_COLUMNS, hosts, thread_display};
+use crate::report::{SCREEN_COLUMNS, hosts, openmp_display, thread_display};
 use crate::text::{
     binary_bytes, format_bytes, format_count, format_percent, format_plural, format_ranks, format_seconds, share_bar, shell_command,
     truncate_end, truncate_start, wrap,
@@ -51,6 +51,7 @@ impl ReportText<'_> {
             self.title(name),
             self.cores(),
             self.efficiency(),
+            self.openmp(),
             self.phases(),
             self.advice(),
             self.waits(),
@@ -70,7 +71,8 @@ impl ReportText<'_> {
         }
         // Ranks without a core lengthen whatever they do next: the path would show where that happened to be.
         let path = if self.summary.cores.statement.is_none() { self.critical_path() } else { Vec::new() };
-        let mut sections = vec![self.title(name), self.tuning.clone(), self.cores(), self.efficiency(), self.advice(), self.waits(), path];
+        let mut sections = vec![self.title(name), self.tuning.clone(), self.cores(), self.efficiency(), self.openmp()];
+        sections.extend([self.advice(), self.waits(), path]);
         let remarks = self.remarks();
         let lines = |section: &Vec<String>| if section.is_empty() { 0 } else { section.len() + 1 };
         let mut used = sections.iter().map(lines).sum::<usize>() + lines(&remarks);
@@ -86,6 +88,12 @@ impl ReportText<'_> {
         }
         sections.push(remarks);
         sections
+    }
+
+    /// The threads of OpenMP.
+    fn openmp(&self) -> Vec<String> {
+        let report = self.summary.openmp.as_ref();
+        report.map(|report| openmp_display::section(report, self.summary.work_s, self.show_all)).unwrap_or_default()
     }
 
     fn no_calls_sections(&self, name: &str) -> Vec<Vec<String>> {
