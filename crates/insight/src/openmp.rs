@@ -13,8 +13,8 @@ use sintonia_recording::Recording;
 use sintonia_recording::openmp::RegionExecution;
 use sintonia_replay::Error;
 
-pub use hybrid_efficiency::{AdditiveEfficiency, HybridEfficiency};
 use hybrid_efficiency::RankInput;
+pub use hybrid_efficiency::{AdditiveEfficiency, HybridEfficiency};
 pub use region_totals::{RankImbalance, RegionTotals};
 pub use thread_waits::{THREAD_WAITS, ThreadWait, ThreadWaitPattern};
 
@@ -87,11 +87,8 @@ impl OpenMpReport {
         }
         let per_rank: Vec<RankThreads> = ranks.iter().map(|(rank, regions)| RankThreads::new(*rank, regions)).collect();
         let imbalance = |regions: &[RegionExecution]| regions.iter().filter(|region| region.level == 0).map(imbalance_ns).sum::<u64>();
-        let inputs: Vec<RankInput> = per_rank
-            .iter()
-            .zip(&ranks)
-            .map(|(rank, (_, regions))| RankInput { rank, imbalance_s: seconds(imbalance(regions)) })
-            .collect();
+        let inputs: Vec<RankInput> =
+            per_rank.iter().zip(&ranks).map(|(rank, (_, regions))| RankInput { rank, imbalance_s: seconds(imbalance(regions)) }).collect();
         Ok(Some(OpenMpReport {
             max_threads: per_rank.iter().map(|rank| rank.threads).max().unwrap_or(0),
             efficiency: HybridEfficiency::new(&inputs, work_s),

@@ -46,9 +46,10 @@ pub(super) fn advice(report: &OpenMpReport, min_saving_s: f64) -> Vec<Advice> {
             format_seconds(most.serial_s),
             most.rank
         ),
-        try_this: "Make the longest serial loops parallel too (`report --all` and `view` show the segments that take longest); or use fewer \
+        try_this:
+            "Make the longest serial loops parallel too (`report --all` and `view` show the segments that take longest); or use fewer \
             threads and more ranks."
-            .into(),
+                .into(),
         saves_s: Some(saving(most)),
         basis: BASIS.into(),
     }]

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use sintonia_recording::raw::openmp::ThreadActivity;
 
-use super::team::{self, PreviousActivity, Team};
 use super::region;
+use super::team::{self, PreviousActivity, Team};
 use crate::call_path::CallerRegisters;
 use crate::library;
 use crate::settings;
@@ -194,7 +194,7 @@ unsafe extern "C" fn sync_region(
         (END_OF_REGION, BEGIN) => team::arrive_at_end(),
         (END_OF_REGION, _) => {}
         (TASKWAIT | TASKGROUP, BEGIN) => _ = team::switch(ThreadActivity::Other),
-        (_, BEGIN) => _ = team::switch(ThreadActivity::Barrier),
+        (_, BEGIN) => team::arrive_at_barrier(),
         (_, END) => _ = team::switch(ThreadActivity::Useful),
         _ => {}
     }

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
 use super::region_recorder;
-use super::team::Team;
+use super::team::{self, Team};
 use crate::call_path::CallerRegisters;
 use crate::clock::ticks;
 use crate::process::{self, ProcessState};
@@ -23,9 +23,11 @@ pub(super) fn enter(caller: CallerRegisters, threads: usize) -> Option<&'static 
         return None;
     }
     catch_unwind(AssertUnwindSafe(|| {
-        // Only a thread that calls MPI has a cache of call paths.
+        // Only a thread that calls MPI has a cache of call paths. A nested region is started by others, too, and is one region for all.
+        let is_nested = team::current().is_some();
         let (site, number) = match thread::existing() {
-            Some(thread) => (thread.call_path.site_word(caller) as u64, usize::from(thread.number) + 1),
+            Some(thread) if !is_nested => (thread.call_path.site_word(caller) as u64, usize::from(thread.number) + 1),
+            Some(thread) => (caller.return_address, usize::from(thread.number) + 1),
             None => (caller.return_address, 0),
         };
         let team = region_recorder::take_team(threads)?;

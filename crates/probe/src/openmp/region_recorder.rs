@@ -6,9 +6,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard};
 
-use sintonia_recording::raw::openmp::{
-    DURATIONS, MAGIC, MAX_EXECUTIONS, RECORD_WORDS, RawRegion, RawSummary, RawThread, ThreadActivity,
-};
+use sintonia_recording::raw::openmp::{DURATIONS, MAGIC, MAX_EXECUTIONS, RECORD_WORDS, RawRegion, RawSummary, RawThread, ThreadActivity};
 
 use super::team::Team;
 use crate::cancellation::CancellationGuard;

@@ -109,10 +109,19 @@ pub(super) fn restore(previous: Option<PreviousActivity>) {
     }
 }
 
+/// The calling thread has come to a barrier, which may be the end of the region.
+pub(super) fn arrive_at_barrier() {
+    if let Some(slot) = current() {
+        slot.switch(ThreadActivity::Barrier as usize, ticks());
+        slot.account_mpi();
+    }
+}
+
 /// The calling thread has left the function of the region.
 pub(super) fn arrive_at_end() {
     if let Some(slot) = current().filter(|slot| slot.activity.load(Ordering::Relaxed) != AT_END) {
-        slot.end();
+        slot.switch(AT_END, ticks());
+        slot.account_mpi();
     }
 }
 
@@ -159,11 +168,12 @@ impl ThreadSlot {
         from
     }
 
-    fn end(&self) {
-        self.switch(AT_END, ticks());
-        let mpi = mpi_ticks().saturating_sub(self.mpi_before.load(Ordering::Relaxed)).min(self.duration(ThreadActivity::Useful as usize));
-        self.add(ThreadActivity::Mpi as usize, mpi);
+    /// Takes the time in MPI calls off the time in which the calling thread computed.
+    fn account_mpi(&self) {
+        let now = mpi_ticks();
         let useful = &self.durations[ThreadActivity::Useful as usize];
+        let mpi = now.saturating_sub(self.mpi_before.swap(now, Ordering::Relaxed)).min(useful.load(Ordering::Relaxed));
+        self.add(ThreadActivity::Mpi as usize, mpi);
         useful.store(useful.load(Ordering::Relaxed) - mpi, Ordering::Relaxed);
     }
 
@@ -262,8 +272,10 @@ impl Team {
 
     /// The region has ended: the calling thread goes on with what it did before.
     pub(super) fn end(&self, now: u64) {
-        let position =
-            ThreadPosition { slot: self.outer.load(Ordering::Relaxed) as *const ThreadSlot, generation: self.outer_generation.load(Ordering::Relaxed) };
+        let position = ThreadPosition {
+            slot: self.outer.load(Ordering::Relaxed) as *const ThreadSlot,
+            generation: self.outer_generation.load(Ordering::Relaxed),
+        };
         POSITION.set(position);
         let Some(outer) = position.slot() else { return };
         let inner = self.thread(0, now).durations.map(|ticks| ticks as u64);

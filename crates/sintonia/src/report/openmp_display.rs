@@ -46,8 +46,8 @@ fn heading(report: &OpenMpReport) -> String {
         (least, most) if least == most => format!("{} per rank", format_plural(most as u64, "thread")),
         (least, most) => format!("{least} to {most} threads per rank"),
     };
-    let [outside, serial] = [|rank: &RankThreads| rank.outside_s, |rank: &RankThreads| rank.serial_s]
-        .map(|of| report.per_rank.iter().map(of).sum::<f64>());
+    let [outside, serial] =
+        [|rank: &RankThreads| rank.outside_s, |rank: &RankThreads| rank.serial_s].map(|of| report.per_rank.iter().map(of).sum::<f64>());
     let share = if outside > 0.0 { serial / outside } else { 0.0 };
     format!("OpenMP: {threads}, {} of the time outside MPI outside parallel regions", format_percent(share))
 }
@@ -60,10 +60,12 @@ fn region_rows(report: &OpenMpReport, work_s: f64, all: bool) -> Vec<String> {
     let shown = if all { report.regions.len() } else { report.regions.len().min(MAX_REGIONS) };
     let rest = if shown < report.regions.len() { format!(" ({shown} of {})", report.regions.len()) } else { String::new() };
     let title = format!("Region{rest}");
-    let title = format!("  {title:<31}{:>11}{:>9}{:>11}{:>6}{:>9}{:>9}{:>9}", "executions", "threads", "time", "", "balance", "barriers", "locks");
+    let title =
+        format!("  {title:<31}{:>11}{:>9}{:>11}{:>6}{:>9}{:>9}{:>9}", "executions", "threads", "time", "", "balance", "barriers", "locks");
     let ranks = report.per_rank.len().max(1) as f64;
     let row = |region: &RegionTotals| {
-        let threads_s = (region.useful_s + region.barrier_s + region.end_s + region.lock_s + region.overhead_s + region.mpi_s).max(f64::MIN_POSITIVE);
+        let threads_s =
+            (region.useful_s + region.barrier_s + region.end_s + region.lock_s + region.overhead_s + region.mpi_s).max(f64::MIN_POSITIVE);
         let place = format!("{}{}", "  ".repeat(region.level.into()), region.source);
         format!(
             "  {:<31}{:>11}{:>9}{:>11}{:>6}{:>9}{:>9}{:>9}",
@@ -81,7 +83,10 @@ fn region_rows(report: &OpenMpReport, work_s: f64, all: bool) -> Vec<String> {
 }
 
 fn rank_rows(report: &OpenMpReport) -> Vec<String> {
-    let title = format!("  {:<6}{:>8}{:>12}{:>12}{:>8}{:>12}{:>12}   useful time of each thread", "Rank", "threads", "regions", "serial", "", "barriers", "locks");
+    let title = format!(
+        "  {:<6}{:>8}{:>12}{:>12}{:>8}{:>12}{:>12}   useful time of each thread",
+        "Rank", "threads", "regions", "serial", "", "barriers", "locks"
+    );
     let row = |rank: &RankThreads| {
         let useful: Vec<String> = rank.useful_s.iter().map(|s| format_seconds(*s)).collect();
         format!(
