@@ -286,9 +286,10 @@ unsafe extern "C-unwind" fn acquire<const INDEX: usize>(lock: usize) {
     let previous = team::switch(ThreadActivity::Lock);
     // SAFETY: the program's own call.
     unsafe { original(lock) };
-    team::restore(previous);
-    if previous.is_some() && !ompt::is_active() {
-        team::lock_acquired();
+    if ompt::is_active() {
+        team::restore(previous);
+    } else {
+        team::lock_acquired(previous);
     }
 }
 

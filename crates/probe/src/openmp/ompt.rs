@@ -205,8 +205,7 @@ unsafe extern "C" fn mutex_acquire(_kind: c_int, _hint: c_uint, _implementation:
 }
 
 unsafe extern "C" fn mutex_acquired(_kind: c_int, _id: u64, _return_address: *const c_void) {
-    team::switch(ThreadActivity::Useful);
-    team::lock_acquired();
+    team::lock_acquired(Some(PreviousActivity::USEFUL));
 }
 
 unsafe extern "C" fn mutex_released(_kind: c_int, _id: u64, _return_address: *const c_void) {

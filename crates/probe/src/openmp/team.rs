@@ -84,6 +84,9 @@ pub(super) fn current() -> Option<&'static ThreadSlot> {
 pub(super) struct PreviousActivity(usize);
 
 impl PreviousActivity {
+    /// It computed.
+    pub(super) const USEFUL: PreviousActivity = PreviousActivity(ThreadActivity::Useful as usize);
+
     /// To keep it in a word.
     pub(super) fn to_word(self) -> u64 {
         self.0 as u64
@@ -125,14 +128,17 @@ pub(super) fn arrive_at_end() {
     }
 }
 
-/// The calling thread has got a critical section or a lock.
+/// The calling thread has got a critical section or a lock, and goes on with what it did before.
 #[inline(always)]
-pub(super) fn lock_acquired() {
-    if let Some(slot) = current()
-        && slot.locks.fetch_add(1, Ordering::Relaxed) == 0
-    {
-        slot.locked.store(ticks(), Ordering::Relaxed);
+pub(super) fn lock_acquired(previous: Option<PreviousActivity>) {
+    let (Some(previous), Some(slot)) = (previous, current()) else { return };
+    let now = ticks();
+    slot.switch(previous.0, now);
+    let locks = slot.locks.load(Ordering::Relaxed);
+    if locks == 0 {
+        slot.locked.store(now, Ordering::Relaxed);
     }
+    slot.locks.store(locks + 1, Ordering::Relaxed);
 }
 
 /// It has released one.
