@@ -22,7 +22,8 @@ pub(super) fn enter(caller: CallerRegisters, threads: usize) -> Option<&'static 
     if !is_recorded() {
         return None;
     }
-    catch_unwind(AssertUnwindSafe(|| {
+    let errno = errno();
+    let team = catch_unwind(AssertUnwindSafe(|| {
         // Only a thread that calls MPI has a cache of call paths. A nested region is started by others, too, and is one region for all.
         let is_nested = team::current().is_some();
         let (site, number) = match thread::existing() {
@@ -35,15 +36,31 @@ pub(super) fn enter(caller: CallerRegisters, threads: usize) -> Option<&'static 
         team.caller.store(number, Ordering::Relaxed);
         team.begin();
         Some(team)
-    }))
-    .unwrap_or(None)
+    }));
+    set_errno(errno);
+    team.unwrap_or(None)
 }
 
 /// The region has ended: every thread of the team has left its function.
 pub(super) fn leave(team: &'static Team) {
     let now = ticks();
-    let _ = catch_unwind(AssertUnwindSafe(|| {
-        team.end(now);
-        region_recorder::record(team, now);
-    }));
+    team.end(now);
+    // In a forked child, a thread that is not there may hold the lock.
+    if process::state() != ProcessState::Recording {
+        return;
+    }
+    let errno = errno();
+    let _ = catch_unwind(AssertUnwindSafe(|| region_recorder::record(team, now)));
+    set_errno(errno);
+}
+
+/// The runtime keeps `errno`; writing records does not.
+fn errno() -> libc::c_int {
+    // SAFETY: a variable of this thread.
+    unsafe { *libc::__errno_location() }
+}
+
+fn set_errno(errno: libc::c_int) {
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
 }

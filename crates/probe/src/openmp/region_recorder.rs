@@ -6,7 +6,9 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard};
 
-use sintonia_recording::raw::openmp::{DURATIONS, MAGIC, MAX_EXECUTIONS, RECORD_WORDS, RawRegion, RawSummary, RawThread, ThreadActivity};
+use sintonia_recording::raw::openmp::{
+    DURATIONS, MAGIC, MAX_EXECUTIONS, MAX_THREADS, RECORD_WORDS, RawRegion, RawSummary, RawThread, ThreadActivity,
+};
 
 use super::team::Team;
 use crate::cancellation::CancellationGuard;
@@ -66,6 +68,7 @@ pub(super) fn take_team(threads: usize) -> Option<&'static Team> {
         return None;
     }
     let recorder = recorder.get_or_insert_with(RegionRecorder::new);
+    let threads = threads.min(MAX_THREADS);
     let fitting = recorder.idle_teams.iter().rposition(|team| team.capacity() >= threads);
     let team = match fitting {
         Some(index) => recorder.idle_teams.swap_remove(index),
