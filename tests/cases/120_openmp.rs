@@ -196,7 +196,7 @@ fn c123_a_loop_in_fortran() {
         let report = report(&recording, folder.path());
         let regions = report["openmp"]["regions"].as_array().expect("regions");
         assert_eq!((regions.len(), number(&regions[0]["executions"])), (1, 20.0), "{regions:?}");
-        assert!(regions[0]["file"].as_str().is_some_and(|file| file.ends_with("loops.f90")) && regions[0]["line"] == 15, "{regions:?}");
+        assert!(regions[0]["file"].as_str().is_some_and(|file| file.ends_with("loops.f90")) && regions[0]["line"] == 14, "{regions:?}");
         expect_near("load balance", number(&regions[0]["load_balance"]), sums[0] / THREADS / sums[1], TOLERANCE);
         expect_near("useful", number(&regions[0]["useful_s"]) / sums[0], 1.0, TOLERANCE);
     });
@@ -255,7 +255,7 @@ fn c126_the_users_own_tool_comes_first() {
 
 #[test]
 fn c127_every_kind_is_explained() {
-    for kind in ["omp_wait_at_barrier", "omp_idle_threads", "omp_lock_competition", "thread_imbalance", "serial_part"] {
+    for kind in ["omp_wait_at_barrier", "omp_idle_threads", "omp_lock_competition", "omp_overhead", "thread_imbalance", "serial_part"] {
         let outcome = Process::new([sintonia().as_str(), "report", "--explain", kind]).run_in(Path::new("."));
         assert!(outcome.expect_status(0).stdout.contains(kind));
     }

@@ -57,7 +57,6 @@ pub struct RankImbalance {
 /// Sums in nanoseconds.
 #[derive(Default)]
 struct RegionSums {
-    site: u32,
     executions: u64,
     threads: usize,
     duration: u64,
@@ -67,19 +66,20 @@ struct RegionSums {
     imbalance: BTreeMap<u32, (u64, Vec<u64>)>,
 }
 
-/// The regions of all ranks, most time first.
+/// The regions of all ranks: those that are not nested first, and most time first.
 pub(super) fn totals(recording: &Recording, ranks: &[(u32, &[RegionExecution])]) -> Vec<RegionTotals> {
-    let paths = recording.call_paths();
-    let mut sums: BTreeMap<(u32, u8), RegionSums> = BTreeMap::new();
+    let mut by_site: BTreeMap<(u32, u8), RegionSums> = BTreeMap::new();
     for (rank, regions) in ranks {
         for region in *regions {
-            let sum = sums.entry((paths.canonical(region.site), region.level)).or_default();
-            sum.site = region.site;
-            sum.add(*rank, region);
+            by_site.entry((region.site, region.level)).or_default().add(*rank, region);
         }
     }
-    let mut totals: Vec<RegionTotals> = sums.into_iter().map(|((_, level), sum)| sum.totals(recording, level)).collect();
-    totals.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    let mut sums: BTreeMap<(SourceLocation, u8), RegionSums> = BTreeMap::new();
+    for ((site, level), sum) in by_site {
+        sums.entry((SourceLocation::of(recording, site), level)).or_default().merge(sum);
+    }
+    let mut totals: Vec<RegionTotals> = sums.into_iter().map(|((source, level), sum)| sum.totals(source, level)).collect();
+    totals.sort_by(|a, b| a.level.cmp(&b.level).then(b.seconds.total_cmp(&a.seconds)));
     totals
 }
 
@@ -107,7 +107,21 @@ impl RegionSums {
         }
     }
 
-    fn totals(self, recording: &Recording, level: u8) -> RegionTotals {
+    fn merge(&mut self, other: RegionSums) {
+        self.executions += other.executions;
+        self.threads = self.threads.max(other.threads);
+        self.duration += other.duration;
+        self.longest += other.longest;
+        self.times.iter_mut().zip(other.times).for_each(|(sum, time)| *sum += time);
+        for (rank, (ns, useful)) in other.imbalance {
+            let (imbalance, sums) = self.imbalance.entry(rank).or_default();
+            *imbalance += ns;
+            sums.resize(sums.len().max(useful.len()), 0);
+            sums.iter_mut().zip(useful).for_each(|(sum, time)| *sum += time);
+        }
+    }
+
+    fn totals(self, source: SourceLocation, level: u8) -> RegionTotals {
         let [useful_s, barrier_s, end_s, lock_s, lock_held_s, overhead_s, mpi_s] = self.times.map(seconds);
         let imbalance = |(rank, (ns, useful)): (u32, (u64, Vec<u64>))| RankImbalance {
             rank,
@@ -115,7 +129,7 @@ impl RegionSums {
             longest_thread: (0..useful.len()).max_by_key(|thread| (useful[*thread], std::cmp::Reverse(*thread))).unwrap_or(0),
         };
         RegionTotals {
-            source: SourceLocation::of(recording, self.site),
+            source,
             level,
             executions: self.executions,
             threads: self.threads,
@@ -130,5 +144,34 @@ impl RegionSums {
             mpi_s,
             imbalance: self.imbalance.into_iter().map(imbalance).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sintonia_recording::openmp::RegionThread;
+
+    #[test]
+    fn sums_of_two_sites_are_those_of_all_their_executions() {
+        let region = |useful: [u64; 2]| RegionExecution {
+            executions: 1,
+            duration: 100,
+            longest: useful[0].max(useful[1]),
+            threads: useful.map(|useful| RegionThread { useful, ..RegionThread::default() }).to_vec(),
+            ..RegionExecution::default()
+        };
+        let (mut one, mut other) = (RegionSums::default(), RegionSums::default());
+        one.add(0, &region([80, 40]));
+        other.add(0, &region([10, 50]));
+        other.add(1, &region([60, 60]));
+        one.merge(other);
+        let totals = one.totals(SourceLocation::default(), 0);
+        assert_eq!((totals.executions, totals.threads), (3, 2));
+        assert!((totals.load_balance - 300.0 / 380.0).abs() < 1e-9, "{totals:?}");
+        let imbalance: Vec<(u32, usize)> = totals.imbalance.iter().map(|rank| (rank.rank, rank.longest_thread)).collect();
+        assert_eq!(imbalance, [(0, 0), (1, 0)]);
+        assert!((totals.imbalance[0].seconds - 40e-9).abs() < 1e-15);
+        assert!((totals.end_s - 300e-9).abs() < 1e-15, "{totals:?}");
     }
 }

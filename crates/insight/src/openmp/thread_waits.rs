@@ -42,6 +42,14 @@ pub static THREAD_WAITS: &[ThreadWaitPattern] = &[
             after the other, however many threads there are.",
         seconds: |rank| rank.lock_s,
     },
+    ThreadWaitPattern {
+        kind: "omp_overhead",
+        name: "OpenMP overhead",
+        help: "Threads have not begun with a region yet, or they are in the runtime: `taskwait`, `taskgroup`, `ordered`, `copyprivate`, creating \
+            tasks. Much of it means that regions or tasks are short, that threads sleep between regions (`OMP_WAIT_POLICY`), or that \
+            there are more threads than cores.",
+        seconds: |rank| rank.overhead_s,
+    },
 ];
 
 /// One kind of wait state in a run.
