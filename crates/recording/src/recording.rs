@@ -161,7 +161,7 @@ impl Recording {
         let Some(clock) = self.header.rank(rank).map(|rank| rank.clock.to_fixed_point()) else { return Ok(Vec::new()) };
         let mut regions = openmp::read(self.folder(), rank)?;
         for region in &mut regions {
-            region.map_times(|ticks| clock.ticks_to_ns(ticks as u64), |ticks| clock.duration_ns(ticks as u64) as u64);
+            region.map_times(|ticks| clock.ticks_to_ns(ticks as u64), |ticks| clock.duration_ns(ticks) as u64);
         }
         Ok(regions)
     }

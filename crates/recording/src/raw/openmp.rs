@@ -78,7 +78,7 @@ impl RawRegion {
     /// Encodes the record.
     pub fn to_words(self) -> [u64; RECORD_WORDS] {
         let caller = self.caller.map_or(0, |caller| u64::from(caller) + 1) << 48 & CALLER_BITS;
-        let flags = u64::from(self.is_unfinished) * UNFINISHED | u64::from(self.has_summary) * SUMMED;
+        let flags = (u64::from(self.is_unfinished) * UNFINISHED) | (u64::from(self.has_summary) * SUMMED);
         let executions = u64::from(self.executions.min(MAX_EXECUTIONS));
         let meta = u64::from(self.threads) | u64::from(self.level.min(15)) << 16 | flags << 20 | executions << 24;
         let words = [self.begin, self.duration, self.site & !CALLER_BITS | caller, meta];
