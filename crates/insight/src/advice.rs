@@ -18,10 +18,12 @@ mod moving_imbalance;
 mod phrases;
 pub(crate) mod rule_context;
 mod savings;
+pub mod serial_part;
 mod serialised_master;
 pub mod site_groups;
 mod slow_rank;
 mod small_messages;
+pub mod thread_imbalance;
 mod unbalanced_placement;
 pub mod what_if;
 
@@ -37,6 +39,7 @@ use crate::SourceLocation;
 use crate::call_durations::CallDurations;
 use crate::core_time::CoreFindings;
 use crate::findings::RunFindings;
+use crate::openmp::OpenMpReport;
 use crate::progress::ShareProgress;
 use crate::segment::Segment;
 use crate::wait_states::WaitInstance;
@@ -234,6 +237,14 @@ impl Advice {
         let advice = candidates.list.iter().map(|candidate| Advice::new(&context, candidate));
         let possible = advice.filter(|advice| advice.saves_s.is_some_and(|saves_s| saves_s < elapsed_s));
         core_shortage::advice(&recording.header, cores).into_iter().chain(possible).collect()
+    }
+
+    /// Advice about the threads of OpenMP, for a run of this many seconds.
+    pub(crate) fn from_openmp(report: &OpenMpReport, elapsed_s: f64) -> Vec<Advice> {
+        let min_saving_s = elapsed_s / MIN_SAVING_SHARE as f64;
+        let mut advice = thread_imbalance::advice(report, min_saving_s);
+        advice.extend(serial_part::advice(report, min_saving_s));
+        advice
     }
 
     fn new(context: &RuleContext, candidate: &AdviceCandidate) -> Advice {

@@ -17,6 +17,7 @@ pub mod gaps;
 pub mod ideal_network;
 mod mpi_bounds;
 pub mod off_cpu;
+pub mod openmp;
 pub mod phase_efficiency;
 mod progress;
 mod rank_times;

@@ -19,6 +19,7 @@ use crate::core_report::CoreReport;
 use crate::core_time::{CoreFindings, CoreSplit};
 use crate::function_report::FunctionReport;
 use crate::gaps::RecordingGaps;
+use crate::openmp::{OpenMpReport, OutsideMpi};
 use crate::phase_efficiency::PhaseEfficiency;
 use crate::progress::{self, ProgressSink};
 use crate::rank_times::{self, FocusOfAnalysis, RankTimes, RunTimes, elapsed_s};
@@ -65,6 +66,9 @@ pub struct RunSummary {
     /// The threads that call MPI; `None` if each rank has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<ThreadSummary>,
+    /// The threads of OpenMP; `None` if there are none, or if they were not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub openmp: Option<OpenMpReport>,
     /// Seconds in MPI, over the ranks.
     pub mpi_s: RankSpread,
     /// Seconds of computation, over the ranks.
@@ -223,6 +227,7 @@ impl RunSummary {
         let mut summary = RunSummary::new(recording, &analysis.findings.gaps, times);
         summary.computation = FunctionReport::from_times(recording, &analysis.findings.samples)?;
         summary.add_analysis(recording, &analysis);
+        summary.add_openmp(recording)?;
         Ok(summary)
     }
 
@@ -232,6 +237,7 @@ impl RunSummary {
         let mut summary = RunSummary::new(recording, &RecordingGaps::from_recording(recording, comm), times);
         summary.computation = FunctionReport::from_times(recording, &sampled_time::without_segments(recording)?)?;
         summary.add_cores(recording, &CoreFindings::without_history(recording)?);
+        summary.add_openmp(recording)?;
         Ok(summary)
     }
 
@@ -263,6 +269,22 @@ impl RunSummary {
         self.advice = Advice::from_candidates(recording, findings, candidates, cores, self.elapsed_s);
         self.add_cores(recording, cores);
         self.cores.held_back = candidates.held_back;
+    }
+
+    /// Adds the threads of OpenMP, and advice about them. Threads without a core seem to compute longer: then there is none.
+    fn add_openmp(&mut self, recording: &Recording) -> Result<(), Error> {
+        let main = |rank: u32| self.threads.iter().flat_map(|threads| &threads.per_thread).find(|time| time.rank == rank && time.main);
+        let outside = |rank: &RankTimes| OutsideMpi {
+            rank: rank.rank,
+            outside_s: main(rank.rank).map_or(rank.outside_s, |main| main.outside_s + main.blocked_s),
+        };
+        let outside: Vec<OutsideMpi> = self.per_rank.iter().map(outside).collect();
+        self.openmp = OpenMpReport::from_recording(recording, &outside, self.work_s)?;
+        if let Some(report) = self.openmp.as_ref().filter(|_| self.cores.statement.is_none()) {
+            self.advice.extend(Advice::from_openmp(report, self.elapsed_s));
+            self.advice.sort_by(|a, b| b.saves_s.unwrap_or(f64::INFINITY).total_cmp(&a.saves_s.unwrap_or(f64::INFINITY)));
+        }
+        Ok(())
     }
 
     /// Adds whether ranks had cores. If not, only computation on a core counts in the efficiencies.
@@ -302,6 +324,7 @@ impl RunSummary {
             work_s: work.elapsed_s,
             efficiency: work.efficiency,
             threads,
+            openmp: None,
             mpi_s: RankSpread::from_values(per_rank.iter().map(|r| r.mpi_s)),
             outside_s: RankSpread::from_values(compute.into_iter()),
             cores: CoreReport::default(),

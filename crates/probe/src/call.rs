@@ -77,6 +77,7 @@ fn try_leave(frame: &mut CallFrame, thread: &mut ThreadState, now: u64) {
     // It cannot be left otherwise any more.
     thread.current_call = None;
     compiler_fence(Ordering::SeqCst);
+    thread.mpi_ticks += now.saturating_sub(frame.enter);
     thread.off_cpu.leave(frame.enter, now);
     observe::leave(&mut CallObserver { function, thread, library, frame });
     watch::leave(function, frame, &thread.recorder, now);

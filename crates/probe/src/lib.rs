@@ -23,6 +23,7 @@ mod lifecycle;
 mod non_local_exit;
 mod observe;
 mod off_cpu;
+mod openmp;
 mod perf_event;
 mod process;
 mod processor_set;

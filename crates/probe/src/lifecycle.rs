@@ -48,6 +48,7 @@ use crate::hosts;
 use crate::job;
 use crate::library::{self, Handle, ProgramMpi};
 use crate::off_cpu;
+use crate::openmp;
 use crate::process::{self, ProcessState};
 use crate::requests::REQUESTS;
 use crate::sampling;
@@ -218,6 +219,7 @@ pub(crate) fn end(how: &str) {
     }
     thread::finish_all();
     sampling::finish();
+    openmp::finish();
     process::write_memory();
 }
 

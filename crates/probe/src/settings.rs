@@ -22,6 +22,8 @@ pub(crate) struct ProbeSettings {
     pub profile: bool,
     /// What is recorded of the times off the processor.
     pub off_cpu: OffCpuSetting,
+    /// Whether OpenMP regions are recorded.
+    pub openmp: bool,
     /// Most frames of a call path; 1: only the call site.
     pub call_path_depth: usize,
     /// How often threads are sampled.
@@ -41,6 +43,7 @@ impl ProbeSettings {
             memory: BLOCK_BYTES,
             profile: false,
             off_cpu: OffCpuSetting::Off,
+            openmp: false,
             call_path_depth: 1,
             sampling: SamplingSetting::Off,
             is_attached: true,
@@ -106,6 +109,7 @@ pub(crate) fn read() -> bool {
         memory: text("SINTONIA_MEMORY").parse().unwrap_or(16 << 20).max(2 * BLOCK_BYTES),
         profile: text("SINTONIA_PROFILE") == "1",
         off_cpu: OffCpuSetting::parse(&text("SINTONIA_OFF_CPU")),
+        openmp: text("SINTONIA_OPENMP") != "off",
         call_path_depth: text("SINTONIA_CALLPATH").parse().unwrap_or(usize::MAX),
         sampling: SamplingSetting::parse(&text("SINTONIA_SAMPLE")),
         is_attached: false,
@@ -121,6 +125,11 @@ pub(crate) fn set_attached() -> bool {
 /// Whether the program was attached to, and nothing is recorded.
 pub(crate) fn is_attached() -> bool {
     SETTINGS.get().is_some_and(|settings| settings.is_attached)
+}
+
+/// Whether OpenMP regions are recorded once the process has called MPI.
+pub(crate) fn records_openmp() -> bool {
+    SETTINGS.get().is_some_and(|settings| settings.openmp && !settings.profile && !settings.is_attached)
 }
 
 /// Whether this program is tuned.

@@ -35,6 +35,8 @@ pub(crate) struct ThreadState {
     pub call_path: CallPathTracker,
     /// When it was off the processor.
     pub off_cpu: OffCpuMonitor,
+    /// Ticks it has spent in MPI calls.
+    pub mpi_ticks: u64,
     /// Records its calls.
     pub recorder: CallRecorder,
     /// Sizes of recently used datatypes.
@@ -175,6 +177,7 @@ fn try_attach() -> Option<&'static mut ThreadState> {
                 nested_calls: 0,
                 call_path: CallPathTracker::new(),
                 off_cpu: OffCpuMonitor::new(number),
+                mpi_ticks: 0,
                 recorder: CallRecorder::open(number)?,
                 sizes: DatatypeSizeCache::default(),
                 communicators: CommunicatorCache::default(),

@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::openmp;
 use crate::thread_start;
 
 /// A function that has a wrapper.
@@ -22,6 +23,12 @@ impl WrappedFunction {
         WrappedFunction { name, wrapper, original: AtomicUsize::new(0) }
     }
 
+    /// Its name.
+    #[cfg(test)]
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// Address of the function itself; valid in its wrapper.
     #[inline(always)]
     pub(crate) fn original(&self) -> usize {
@@ -37,7 +44,7 @@ impl WrappedFunction {
 }
 
 /// All of them.
-static WRAPPED: [&[WrappedFunction]; 1] = [&thread_start::WRAPPED];
+static WRAPPED: [&[WrappedFunction]; 2] = [&thread_start::WRAPPED, &openmp::WRAPPED];
 
 /// What takes the place of a reference with a name; `target` is the address that the linker has found.
 pub(crate) fn wrapper_of(name: &str, target: impl FnOnce() -> Option<usize>) -> Option<usize> {

@@ -28,6 +28,8 @@ pub mod neighbours;
 #[cfg(feature = "reader")]
 pub mod off_cpu;
 #[cfg(feature = "reader")]
+pub mod openmp;
+#[cfg(feature = "reader")]
 mod process_calls;
 #[cfg(feature = "reader")]
 pub mod program_name;

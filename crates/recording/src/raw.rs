@@ -14,6 +14,7 @@
 //! call in which a process was killed is preserved. A closed block has a checksum.
 
 pub mod off_cpu;
+pub mod openmp;
 pub mod samples;
 
 /// Words of a block, including its header.

@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::header::{self, CallSiteDefinition, ProcessExit, RecordedRank, RecordingHeader};
 use crate::neighbours::{self, TopologyNeighbours};
 use crate::off_cpu::{self, ThreadOffCpu};
+use crate::openmp::{self, RegionExecution};
 use crate::samples::{self, StackFrame, ThreadSamples};
 use crate::seal;
 use crate::sealed::{self, BlockReader, FileFault, FunctionTable, TableBuilder};
@@ -177,6 +178,16 @@ impl Recording {
         }
         let frames = samples::read_frames(self.folder())?;
         Ok(self.stack_frames.get_or_init(|| frames))
+    }
+
+    /// The OpenMP regions of a rank, in the order of their begin. Empty if it ran none, if they were not recorded, and if the file is damaged.
+    pub fn openmp_regions(&self, rank: u32) -> Result<Vec<RegionExecution>, Error> {
+        let Some(clock) = self.header.rank(rank).map(|rank| rank.clock.to_fixed_point()) else { return Ok(Vec::new()) };
+        let mut regions = openmp::read(self.folder(), rank)?;
+        for region in &mut regions {
+            region.map_times(|ticks| clock.ticks_to_ns(ticks as u64), |ticks| clock.duration_ns(ticks) as u64);
+        }
+        Ok(regions)
     }
 
     /// Totals of a rank's calls per descriptor.

@@ -9,6 +9,7 @@ mod cython;
 mod group_ids;
 mod header;
 mod off_cpu;
+mod openmp;
 mod process;
 mod profile;
 mod rank_file;
@@ -211,6 +212,7 @@ impl LiveRun {
             .par_iter()
             .map(|(member, translator)| {
                 off_cpu::write(staging, member.rank, member.process())?;
+                openmp::write(staging, member.rank, member.process(), &translator.sites)?;
                 rank_file::write(staging, member.rank, member.raw, translator)
             })
             .collect::<Result<_, Error>>()?;

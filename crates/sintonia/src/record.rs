@@ -50,6 +50,9 @@ pub(crate) struct RecordArgs {
     /// Samples of each thread per second on the processor, or off [default: 99, where the kernel allows it without signals]
     #[arg(long, value_name = "HZ|off", value_parser = parse_sampling)]
     sample: Option<SamplingRate>,
+    /// OpenMP regions: record them or not [default: on]
+    #[arg(long, value_name = "on|off", value_parser = ["on", "off"])]
+    openmp: Option<String>,
     /// Memory per thread for calls not yet written to disk
     #[arg(long, value_name = "SIZE", default_value = "16M", value_parser = parse_size)]
     memory: u64,
@@ -157,6 +160,9 @@ fn environment(args: &RecordArgs, folder: &Path) -> Result<Vec<(&'static str, Os
     ];
     if let Some(off_cpu) = &args.off_cpu {
         environment.push(("SINTONIA_OFF_CPU", off_cpu.into()));
+    }
+    if let Some(openmp) = &args.openmp {
+        environment.push(("SINTONIA_OPENMP", openmp.into()));
     }
     if let Some(frames) = args.callpath {
         environment.push(("SINTONIA_CALLPATH", frames.to_string().into()));

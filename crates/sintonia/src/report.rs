@@ -6,6 +6,7 @@ mod explain;
 mod function_display;
 mod hosts;
 mod html;
+mod openmp_display;
 mod thread_display;
 mod tuning;
 

@@ -62,6 +62,8 @@ pub(super) struct ProcessDefinitions {
     pub thread_numbers: BTreeMap<i64, u16>,
     /// Samples of its threads.
     pub samples: Option<PathBuf>,
+    /// The file of its OpenMP regions.
+    pub openmp: Option<PathBuf>,
     /// The files of its threads, by their number.
     pub threads: BTreeMap<u16, ThreadFiles>,
 }
@@ -93,6 +95,11 @@ pub(super) fn read_all(live: &Path) -> Result<(Vec<ProcessDefinitions>, Vec<Stri
     for file in &names {
         if let Some(process) = file.strip_suffix(".samples").and_then(|owner| processes.get_mut(owner)) {
             process.samples = Some(live.join(file));
+        }
+    }
+    for name in names.iter().filter_map(|name| name.strip_suffix(".omp")) {
+        if let Some(process) = processes.get_mut(name) {
+            process.openmp = Some(live.join(format!("{name}.omp")));
         }
     }
     let mut orphans = 0;

@@ -1,6 +1,7 @@
 //! Raw data of one process, scanned before anything is written because the output depends on all processes.
 
 use crate::error::Error;
+use crate::seal::openmp;
 use crate::seal::process::{ProcessDefinitions, ThreadFiles};
 use crate::seal::profile::RawProfile;
 use crate::seal::stream::{RawStream, StreamSummary};
@@ -27,6 +28,7 @@ impl RawProcess {
         for (thread, files) in &process.threads {
             raw.add(*thread, files)?;
         }
+        raw.summary.add_sites(openmp::sites(&process)?);
         raw.process = process;
         Ok(raw)
     }

@@ -60,7 +60,12 @@ impl StreamSummary {
         self.damaged += other.damaged;
         self.has_unfinished_call |= other.has_unfinished_call;
         other.anchors.into_iter().flatten().for_each(|anchor| self.add_anchor(anchor));
-        self.sites.extend_from_slice(&other.sites);
+        self.add_sites(other.sites.iter().copied());
+    }
+
+    /// Adds call sites.
+    pub(super) fn add_sites(&mut self, sites: impl IntoIterator<Item = u64>) {
+        self.sites.extend(sites);
         self.sites.sort_unstable();
         self.sites.dedup();
     }

@@ -5,7 +5,7 @@ use sintonia_insight::phase_efficiency::PhaseEfficiency;
 use sintonia_insight::report_rows::{ClockRepair, CoreDelay, CriticalPath, PathCall, PathSegment, RootCause, WaitState};
 use sintonia_insight::{CallSiteTotals, Efficiency, MessageSizeClass, RankPair, RankSpread, RankTimes, RunSummary};
 
-use crate::report::{SCREEN_COLUMNS, function_display, hosts, thread_display};
+use crate::report::{SCREEN_COLUMNS, function_display, hosts, openmp_display, thread_display};
 use crate::text::{
     binary_bytes, format_bytes, format_count, format_percent, format_plural, format_ranks, format_seconds, share_bar, shell_command,
     truncate_end, truncate_start, wrap,
@@ -54,6 +54,7 @@ impl ReportText<'_> {
             self.title(name),
             self.cores(),
             self.efficiency(),
+            self.openmp(),
             self.phases(),
             self.advice(),
             self.waits(),
@@ -74,7 +75,8 @@ impl ReportText<'_> {
         }
         // Ranks without a core lengthen whatever they do next: the path would show where that happened to be.
         let path = if self.summary.cores.statement.is_none() { self.critical_path() } else { Vec::new() };
-        let mut sections = vec![self.title(name), self.tuning.clone(), self.cores(), self.efficiency(), self.advice(), self.waits(), path];
+        let mut sections = vec![self.title(name), self.tuning.clone(), self.cores(), self.efficiency(), self.openmp()];
+        sections.extend([self.advice(), self.waits(), path]);
         let remarks = self.remarks();
         let lines = |section: &Vec<String>| if section.is_empty() { 0 } else { section.len() + 1 };
         let mut used = sections.iter().map(lines).sum::<usize>() + lines(&remarks);
@@ -99,6 +101,12 @@ impl ReportText<'_> {
     fn fitting_functions(&self, room: usize) -> Vec<String> {
         let sections = (1..=MAX_FUNCTIONS).rev().map(|rows| function_display::section(self.summary.computation.as_ref(), Some(rows)));
         sections.into_iter().find(|section| section.len() < room).unwrap_or_default()
+    }
+
+    /// The threads of OpenMP.
+    fn openmp(&self) -> Vec<String> {
+        let report = self.summary.openmp.as_ref();
+        report.map(|report| openmp_display::section(report, self.summary.work_s, self.show_all)).unwrap_or_default()
     }
 
     fn no_calls_sections(&self, name: &str) -> Vec<Vec<String>> {

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use sintonia_insight::advice::{RULES, core_shortage};
+use sintonia_insight::advice::{RULES, core_shortage, serial_part, thread_imbalance};
+use sintonia_insight::openmp::THREAD_WAITS;
 use sintonia_insight::wait_states::WAIT_PATTERNS;
 
 use crate::error::usage_error;
@@ -14,8 +15,14 @@ use crate::{Error, output};
 pub(super) fn run(kind: &str) -> Result<ExitCode, Error> {
     let waits = WAIT_PATTERNS.iter().map(|pattern| (pattern.kind, pattern.name, pattern.help.to_owned()));
     let rules = RULES.iter().map(|rule| (rule.kind, rule.name, format!("{} How the saving is estimated: {}", rule.help, rule.basis)));
-    let stated = [(core_shortage::KIND, core_shortage::NAME, core_shortage::HELP.to_owned())];
-    let all = waits.chain(rules).chain(stated);
+    let threads = THREAD_WAITS.iter().map(|pattern| (pattern.kind, pattern.name, pattern.help.to_owned()));
+    let estimated = |help: &str, basis: &str| format!("{help} How the saving is estimated: {basis}");
+    let stated = [
+        (core_shortage::KIND, core_shortage::NAME, core_shortage::HELP.to_owned()),
+        (thread_imbalance::KIND, thread_imbalance::NAME, estimated(thread_imbalance::HELP, thread_imbalance::BASIS)),
+        (serial_part::KIND, serial_part::NAME, estimated(serial_part::HELP, serial_part::BASIS)),
+    ];
+    let all = waits.chain(threads).chain(rules).chain(stated);
     let Some((kind, name, help)) = all.clone().find(|(known, ..)| *known == kind) else {
         let kinds: Vec<&str> = all.map(|(kind, ..)| kind).collect();
         usage_error(format!("no kind {kind:?}; available: {}", kinds.join(", ")));

@@ -1,0 +1,230 @@
+//! OpenMP regions of a rank: how long each thread of the team computed in them, and how long it waited for what.
+//!
+//! A rank that ran none has no file. Otherwise `rank-00000.omp` holds, as LEB128 numbers, for each region: the call site, the calling thread
+//! plus one (0: it does not call MPI), the number of regions around it, 1 if it was in progress when the recording ended (else 0), the number of executions, begin in ticks (as a signed distance from that of the
+//! previous one), duration, span, the sum of the longest times, the number of threads, and for each thread seven durations. All durations are in
+//! ticks. A CRC-32 of all that ends the file.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::error::{Error, WithPath};
+use crate::sealed::varint;
+
+const MAGIC: &[u8; 8] = b"SINOPMP1";
+/// More threads than any machine has: the file is damaged.
+const MAX_THREADS: u64 = 1 << 16;
+
+/// A region that was executed once, or several times in a row: short executions are summed up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RegionExecution {
+    /// The call site, as in a call.
+    pub site: u32,
+    /// The thread that started it, if it calls MPI.
+    pub caller: Option<u16>,
+    /// Number of regions around it: 0 for one that is not nested.
+    pub level: u8,
+    /// Whether it was in progress when the recording ended.
+    pub is_unfinished: bool,
+    /// Number of executions.
+    pub executions: u64,
+    /// Begin of the first, in nanoseconds since the start of the recording (in the file: in ticks).
+    pub begin: i64,
+    /// Duration, of several executions the sum: in nanoseconds, as all that follow.
+    pub duration: u64,
+    /// From the begin of the first execution to the end of the last.
+    pub span: u64,
+    /// Of each execution the time of the thread that computed longest, summed up.
+    pub longest: u64,
+    /// The threads of the team, by their number.
+    pub threads: Vec<RegionThread>,
+}
+
+/// What a thread did in a region.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RegionThread {
+    /// Until it began.
+    pub start: u64,
+    /// It computed, outside MPI and outside the runtime of OpenMP.
+    pub useful: u64,
+    /// It waited at barriers inside the region.
+    pub barrier: u64,
+    /// It waited for critical sections and locks.
+    pub lock: u64,
+    /// Other synchronisation, and creating tasks.
+    pub other: u64,
+    /// It was in MPI calls.
+    pub mpi: u64,
+    /// It was in critical sections, or had a lock: a part of the other times.
+    pub lock_held: u64,
+}
+
+impl RegionThread {
+    /// All durations, in the order of the file.
+    pub fn to_array(self) -> [u64; 7] {
+        [self.start, self.useful, self.barrier, self.lock, self.other, self.mpi, self.lock_held]
+    }
+
+    /// From durations in the order of the file.
+    pub fn from_array([start, useful, barrier, lock, other, mpi, lock_held]: [u64; 7]) -> RegionThread {
+        RegionThread { start, useful, barrier, lock, other, mpi, lock_held }
+    }
+
+    /// From the start of the region until it waited for the end of the region.
+    pub fn busy(&self) -> u64 {
+        [self.start, self.useful, self.barrier, self.lock, self.other, self.mpi].into_iter().fold(0, u64::saturating_add)
+    }
+}
+
+impl RegionExecution {
+    /// How long a thread waited for the others at the end of the region.
+    pub fn wait_at_end(&self, thread: &RegionThread) -> u64 {
+        self.duration.saturating_sub(thread.busy())
+    }
+
+    /// End of the last execution.
+    pub fn end(&self) -> i64 {
+        self.begin.saturating_add_unsigned(self.span)
+    }
+
+    /// Converts its times and durations.
+    pub(crate) fn map_times(&mut self, time: impl Fn(i64) -> i64, duration: impl Fn(u64) -> u64) {
+        self.begin = time(self.begin);
+        for field in [&mut self.duration, &mut self.span, &mut self.longest] {
+            *field = duration(*field);
+        }
+        for thread in &mut self.threads {
+            *thread = RegionThread::from_array(thread.to_array().map(&duration));
+        }
+    }
+}
+
+/// File name of a rank inside a recording.
+pub fn file_name(rank: u32) -> String {
+    format!("rank-{rank:05}.omp")
+}
+
+/// Writes the file of a rank, with times in ticks, and returns its size in bytes; none if there are no regions.
+pub fn write(folder: &Path, rank: u32, regions: &[RegionExecution]) -> Result<u64, Error> {
+    if regions.is_empty() {
+        return Ok(0);
+    }
+    let mut bytes = MAGIC.to_vec();
+    let mut previous = 0;
+    for region in regions {
+        encode(&mut bytes, region, previous);
+        previous = region.begin;
+    }
+    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+    let path = folder.join(file_name(rank));
+    fs::write(&path, &bytes).with_path(&path)?;
+    Ok(bytes.len() as u64)
+}
+
+fn encode(bytes: &mut Vec<u8>, region: &RegionExecution, previous: i64) {
+    let caller = region.caller.map_or(0, |caller| u64::from(caller) + 1);
+    for number in [region.site.into(), caller, region.level.into(), region.is_unfinished.into(), region.executions] {
+        varint::encode(bytes, number);
+    }
+    varint::encode_signed(bytes, region.begin.wrapping_sub(previous));
+    for number in [region.duration, region.span, region.longest, region.threads.len() as u64] {
+        varint::encode(bytes, number);
+    }
+    for duration in region.threads.iter().flat_map(|thread| thread.to_array()) {
+        varint::encode(bytes, duration);
+    }
+}
+
+fn decode(bytes: &[u8]) -> Option<Vec<RegionExecution>> {
+    let (content, checksum) = bytes.split_last_chunk::<4>()?;
+    if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
+        return None;
+    }
+    let mut rest = content.strip_prefix(MAGIC)?;
+    let mut regions: Vec<RegionExecution> = Vec::new();
+    while !rest.is_empty() {
+        let previous = regions.last().map_or(0, |region| region.begin);
+        regions.push(decode_region(&mut rest, previous)?);
+    }
+    Some(regions)
+}
+
+fn decode_region(rest: &mut &[u8], previous: i64) -> Option<RegionExecution> {
+    let mut region = RegionExecution {
+        site: varint::decode(rest)? as u32,
+        caller: varint::decode(rest)?.checked_sub(1).map(|caller| caller as u16),
+        level: varint::decode(rest)? as u8,
+        is_unfinished: varint::decode(rest)? != 0,
+        executions: varint::decode(rest)?,
+        begin: previous.checked_add(varint::decode_signed(rest)?)?,
+        duration: varint::decode(rest)?,
+        span: varint::decode(rest)?,
+        longest: varint::decode(rest)?,
+        threads: Vec::new(),
+    };
+    let threads = varint::decode(rest).filter(|threads| *threads < MAX_THREADS)?;
+    for _ in 0..threads {
+        let mut durations = [0; 7];
+        for duration in &mut durations {
+            *duration = varint::decode(rest)?;
+        }
+        region.threads.push(RegionThread::from_array(durations));
+    }
+    Some(region)
+}
+
+/// The file of a rank, with times in ticks; empty if there is none, or if it is damaged.
+pub(crate) fn read(folder: &Path, rank: u32) -> Result<Vec<RegionExecution>, Error> {
+    let path = folder.join(file_name(rank));
+    match fs::read(&path) {
+        Ok(bytes) => Ok(decode(&bytes).unwrap_or_default()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(source) => Err(Error::Io { path, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn regions() -> Vec<RegionExecution> {
+        let thread = |useful| RegionThread { start: 1, useful, barrier: 2, lock: 3, other: 4, mpi: 5, lock_held: 6 };
+        let first = RegionExecution {
+            site: 7,
+            caller: Some(0),
+            level: 0,
+            is_unfinished: false,
+            executions: 1000,
+            begin: 500,
+            duration: 1 << 40,
+            span: 1 << 41,
+            longest: 90,
+            threads: vec![thread(80), thread(90)],
+        };
+        let second = RegionExecution { begin: 100, caller: None, level: 1, is_unfinished: true, threads: vec![thread(1)], ..first.clone() };
+        vec![first, second]
+    }
+
+    #[test]
+    fn regions_survive_the_file_and_a_damaged_file_has_none() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), 3, &regions()).unwrap();
+        let bytes = fs::read(folder.path().join("rank-00003.omp")).unwrap();
+        assert_eq!(decode(&bytes), Some(regions()));
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 4;
+            assert_eq!(decode(&damaged), None, "byte {at}");
+            assert_eq!(decode(&bytes[..at]), None);
+        }
+        assert_eq!(write(folder.path(), 4, &[]).unwrap(), 0);
+        assert!(!folder.path().join(file_name(4)).exists());
+    }
+
+    #[test]
+    fn what_is_left_of_a_region_is_the_wait_at_its_end() {
+        let region = RegionExecution { duration: 100, ..regions()[0].clone() };
+        assert_eq!(region.threads.iter().map(|thread| region.wait_at_end(thread)).collect::<Vec<_>>(), [5, 0]);
+    }
+}

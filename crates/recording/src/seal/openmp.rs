@@ -1,0 +1,131 @@
+//! The OpenMP regions of a process, from its raw file.
+
+use std::fs;
+use std::path::Path;
+
+use rustc_hash::FxHashMap;
+
+use crate::error::{Error, WithPath};
+use crate::openmp::{self, RegionExecution, RegionThread};
+use crate::raw::openmp::{MAGIC, RECORD_WORDS, RawRegion, RawSummary, RawThread};
+use crate::seal::process::ProcessDefinitions;
+
+/// The call sites of the regions of a process.
+pub(super) fn sites(process: &ProcessDefinitions) -> Result<Vec<u64>, Error> {
+    let mut sites: Vec<u64> = Vec::new();
+    for_each_region(process, |region, _, _| {
+        if sites.last() != Some(&region.site) && !sites.contains(&region.site) {
+            sites.push(region.site);
+        }
+    })?;
+    Ok(sites)
+}
+
+/// Writes the regions of a rank and returns the size of the file in bytes. Damaged records are passed over.
+pub(super) fn write(folder: &Path, rank: u32, process: &ProcessDefinitions, sites: &FxHashMap<u64, u32>) -> Result<u64, Error> {
+    let mut regions = Vec::new();
+    for_each_region(process, |region, threads, summary| {
+        if let (Some(site), Ok(begin)) = (sites.get(&region.site), i64::try_from(region.begin)) {
+            regions.push(sealed(&region, threads, summary, *site, begin));
+        }
+    })?;
+    regions.sort_by_key(|region| region.begin);
+    openmp::write(folder, rank, &regions)
+}
+
+fn sealed(region: &RawRegion, threads: &[RawThread], summary: Option<RawSummary>, site: u32, begin: i64) -> RegionExecution {
+    let threads: Vec<RegionThread> =
+        threads.iter().map(|thread| RegionThread::from_array(thread.durations.map(|duration| duration as u64))).collect();
+    let longest = threads.iter().map(|thread| thread.useful).max().unwrap_or(0);
+    RegionExecution {
+        site,
+        caller: region.caller,
+        level: region.level,
+        is_unfinished: region.is_unfinished,
+        executions: region.executions.into(),
+        begin,
+        duration: region.duration,
+        span: summary.map_or(region.duration, |summary| summary.span as u64),
+        longest: summary.map_or(longest, |summary| summary.longest as u64),
+        threads,
+    }
+}
+
+/// Calls a function with every region of the raw file that is there as a whole.
+fn for_each_region(
+    process: &ProcessDefinitions,
+    mut use_region: impl FnMut(RawRegion, &[RawThread], Option<RawSummary>),
+) -> Result<(), Error> {
+    let Some(path) = &process.openmp else { return Ok(()) };
+    let bytes = fs::read(path).with_path(path)?;
+    let mut records = bytes.chunks_exact(8 * RECORD_WORDS).map(words);
+    if records.next().is_none_or(|header| header[0] != MAGIC) {
+        return Ok(());
+    }
+    let mut threads = Vec::new();
+    while let Some(record) = records.next() {
+        let Some(region) = RawRegion::from_words(record) else { continue };
+        // After a damaged record the next region is looked for.
+        let mut ahead = records.clone();
+        threads.clear();
+        threads.extend(ahead.by_ref().take(region.threads.into()).map_while(RawThread::from_words));
+        let summary = if region.has_summary { ahead.next().and_then(RawSummary::from_words) } else { None };
+        if threads.len() == usize::from(region.threads) && summary.is_some() == region.has_summary {
+            use_region(region, &threads, summary);
+            records = ahead;
+        }
+    }
+    Ok(())
+}
+
+fn words(record: &[u8]) -> [u64; RECORD_WORDS] {
+    let mut words = [0; RECORD_WORDS];
+    for (word, bytes) in words.iter_mut().zip(record.chunks_exact(8)) {
+        *word = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_record_costs_its_region_only() {
+        let region = |begin, executions| RawRegion {
+            begin,
+            duration: 10,
+            site: 5,
+            caller: None,
+            threads: 2,
+            level: 0,
+            is_unfinished: false,
+            executions,
+            has_summary: executions > 1,
+        };
+        let thread = |number, useful| RawThread { number, durations: [0.0, useful, 0.0, 0.0, 0.0, 0.0, 0.0] }.to_words();
+        let records = [
+            [MAGIC, 0, 0, 0],
+            region(100, 1).to_words(),
+            thread(0, 4.0),
+            thread(1, 9.0),
+            region(200, 1).to_words(),
+            [1, 2, 3, 4],
+            thread(1, 9.0),
+            region(50, 3).to_words(),
+            thread(0, 4.0),
+            thread(1, 3.0),
+            RawSummary { longest: 5.0, span: 60.0 }.to_words(),
+            [0; 4],
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("host-1.omp");
+        fs::write(&path, records.iter().flatten().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>()).unwrap();
+        let process = ProcessDefinitions { openmp: Some(path), ..ProcessDefinitions::default() };
+        assert_eq!(sites(&process).unwrap(), [5]);
+        write(folder.path(), 0, &process, &[(5, 1)].into_iter().collect()).unwrap();
+        let found = openmp::read(folder.path(), 0).unwrap();
+        let summary: Vec<_> = found.iter().map(|region| (region.begin, region.executions, region.longest, region.span)).collect();
+        assert_eq!(summary, [(50, 3, 5, 60), (100, 1, 9, 10)]);
+    }
+}
