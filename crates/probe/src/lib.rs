@@ -15,6 +15,8 @@ mod clock;
 mod communicators;
 mod control_group;
 mod datatypes;
+mod file_counters;
+mod file_io;
 mod host_description;
 mod hosts;
 mod job;

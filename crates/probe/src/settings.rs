@@ -24,6 +24,8 @@ pub(crate) struct ProbeSettings {
     pub off_cpu: OffCpuSetting,
     /// Most frames of a call path; 1: only the call site.
     pub call_path_depth: usize,
+    /// Whether it is recorded what the program does with files.
+    pub file_io: bool,
     /// Whether the program was attached to: its calls are observed, and nothing is recorded.
     pub is_attached: bool,
 }
@@ -40,6 +42,7 @@ impl ProbeSettings {
             profile: false,
             off_cpu: OffCpuSetting::Off,
             call_path_depth: 1,
+            file_io: false,
             is_attached: true,
         }
     }
@@ -84,6 +87,7 @@ pub(crate) fn read() -> bool {
         profile: text("SINTONIA_PROFILE") == "1",
         off_cpu: OffCpuSetting::parse(&text("SINTONIA_OFF_CPU")),
         call_path_depth: text("SINTONIA_CALLPATH").parse().unwrap_or(usize::MAX),
+        file_io: text("SINTONIA_IO") != "off",
         is_attached: false,
     };
     SETTINGS.set(settings).is_ok()

@@ -14,6 +14,7 @@ use crate::cancellation::CancellationGuard;
 use crate::clock::ticks;
 use crate::communicators::CommunicatorCache;
 use crate::datatypes::DatatypeSizeCache;
+use crate::file_counters::ThreadFileCounters;
 use crate::off_cpu::OffCpuMonitor;
 use crate::process::{self, ProcessState};
 use crate::recorder::CallRecorder;
@@ -34,6 +35,8 @@ pub(crate) struct ThreadState {
     pub call_path: CallPathTracker,
     /// When it was off the processor.
     pub off_cpu: OffCpuMonitor,
+    /// What it does with files.
+    pub files: ThreadFileCounters,
     /// Records its calls.
     pub recorder: CallRecorder,
     /// Sizes of recently used datatypes.
@@ -174,6 +177,7 @@ fn try_attach() -> Option<&'static mut ThreadState> {
                 nested_calls: 0,
                 call_path: CallPathTracker::new(),
                 off_cpu: OffCpuMonitor::new(number),
+                files: ThreadFileCounters::new(number),
                 recorder: CallRecorder::open(number)?,
                 sizes: DatatypeSizeCache::default(),
                 communicators: CommunicatorCache::default(),
@@ -239,6 +243,7 @@ pub(crate) fn finish_all() {
         unsafe {
             (**thread).recorder.finish();
             (**thread).off_cpu.finish();
+            (**thread).files.finish();
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::file_io;
 use crate::thread_start;
 
 /// A function that has a wrapper.
@@ -37,7 +38,7 @@ impl WrappedFunction {
 }
 
 /// All of them.
-static WRAPPED: [&[WrappedFunction]; 1] = [&thread_start::WRAPPED];
+static WRAPPED: [&[WrappedFunction]; 2] = [&thread_start::WRAPPED, &file_io::WRAPPED];
 
 /// What takes the place of a reference with a name; `target` is the address that the linker has found.
 pub(crate) fn wrapper_of(name: &str, target: impl FnOnce() -> Option<usize>) -> Option<usize> {

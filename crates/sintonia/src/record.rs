@@ -47,6 +47,9 @@ pub(crate) struct RecordArgs {
     /// Frames of the call path that are recorded with each call; off: only the call site [default: 64, which is the most]
     #[arg(long, value_name = "N|off", value_parser = parse_call_path)]
     callpath: Option<u32>,
+    /// Accesses to files through the C library; off: they are not recorded [default: on]
+    #[arg(long, value_name = "on|off", value_parser = ["on", "off"])]
+    io: Option<String>,
     /// Memory per thread for calls not yet written to disk
     #[arg(long, value_name = "SIZE", default_value = "16M", value_parser = parse_size)]
     memory: u64,
@@ -157,6 +160,9 @@ fn environment(args: &RecordArgs, folder: &Path) -> Result<Vec<(&'static str, Os
     }
     if let Some(frames) = args.callpath {
         environment.push(("SINTONIA_CALLPATH", frames.to_string().into()));
+    }
+    if let Some(io) = &args.io {
+        environment.push(("SINTONIA_IO", io.into()));
     }
     if let Some(scratch) = &args.scratch {
         environment.push(("SINTONIA_SCRATCH", std::path::absolute(scratch).unwrap_or_else(|_| scratch.clone()).into_os_string()));
