@@ -17,6 +17,7 @@ use crate::advice::Advice;
 use crate::analysis::RunAnalysis;
 use crate::core_report::CoreReport;
 use crate::core_time::{CoreFindings, CoreSplit};
+use crate::file_report::FileUse;
 use crate::gaps::RecordingGaps;
 use crate::phase_efficiency::PhaseEfficiency;
 use crate::progress::{self, ProgressSink};
@@ -112,6 +113,9 @@ pub struct RunSummary {
     pub critical_path: Option<CriticalPath>,
     /// Advice, largest saving first.
     pub advice: Vec<Advice>,
+    /// The files that were used through the C library, most time first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileUse>,
 }
 
 /// Distribution of a time over the ranks, in seconds.
@@ -217,6 +221,7 @@ impl RunSummary {
         let analysis = RunAnalysis::from_recording(recording, comm, progress)?;
         let mut summary = RunSummary::new(recording, &analysis.findings.gaps, times);
         summary.add_analysis(recording, &analysis);
+        summary.files = FileUse::from_recording(recording)?;
         Ok(summary)
     }
 
@@ -225,6 +230,7 @@ impl RunSummary {
         let times = rank_times::read_rank_times(recording, comm, &|| progress(READING, progress::READING_STEPS))?;
         let mut summary = RunSummary::new(recording, &RecordingGaps::from_recording(recording, comm), times);
         summary.add_cores(recording, &CoreFindings::without_history(recording)?);
+        summary.files = FileUse::from_recording(recording)?;
         Ok(summary)
     }
 
@@ -319,6 +325,7 @@ impl RunSummary {
             core_delays: Vec::new(),
             critical_path: None,
             advice: Vec::new(),
+            files: Vec::new(),
         }
     }
 }

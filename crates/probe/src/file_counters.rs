@@ -2,7 +2,8 @@
 //!
 //! There is a record for each operation on a file at a call site in a thread: a thread changes only its own, without a lock. Records are in
 //! mapped files wherever a mapped page cannot fail, so that a killed process loses none; elsewhere they are written at the end. Accesses
-//! that take long are written one by one, too, so that it is known which part of a segment they are.
+//! that take long are written one by one, too, and short ones that follow each other closely as one, so that it is known which part of a
+//! segment they are.
 
 use std::collections::HashMap;
 use std::os::fd::AsRawFd;
@@ -20,8 +21,10 @@ use crate::process;
 use crate::record_stream::RecordStream;
 use crate::settings::settings;
 
-/// Accesses of at least this length are recorded one by one.
+/// Accesses of at least this length are recorded one by one. Shorter ones are put together if the time between them is less.
 const LONG_NS: u64 = 10_000;
+/// Accesses are put together for at most this many times [`LONG_NS`].
+const MAX_LENGTH: u64 = 100;
 
 /// Bytes of a piece of records.
 const PIECE_BYTES: usize = PIECE_RECORDS * size_of::<CounterRecord>();
@@ -73,6 +76,8 @@ pub(crate) struct ThreadFileCounters {
     thread: u16,
     cache: [Option<RecordRef>; CACHE_ENTRIES],
     accesses: Option<RecordStream<ACCESS_WORDS>>,
+    /// Short accesses that are not written yet.
+    pending: Option<RawAccess>,
     /// Set while it is in use: a signal handler may call it again.
     is_busy: bool,
 }
@@ -84,7 +89,7 @@ impl ThreadFileCounters {
     pub(crate) fn new(thread: u16) -> ThreadFileCounters {
         let stream = || RecordStream::new(&format!("t{thread}.io"), ACCESS_MAGIC, format!("accesses to files of thread {thread}"));
         let accesses = (thread != OTHER_THREADS && !settings().profile).then(stream);
-        ThreadFileCounters { thread, cache: [None; CACHE_ENTRIES], accesses, is_busy: false }
+        ThreadFileCounters { thread, cache: [None; CACHE_ENTRIES], accesses, pending: None, is_busy: false }
     }
 
     /// The thread, as it is in the keys of its records.
@@ -101,8 +106,8 @@ impl ThreadFileCounters {
         if let Some(found) = self.find(access.key, may_allocate) {
             // SAFETY: memory of a record that belongs to this thread, and is never unmapped.
             add(unsafe { &mut (*found.record).counters }, access);
-            if access.end.saturating_sub(access.begin) >= LONG_TICKS.load(Ordering::Relaxed) {
-                self.record_long(access, found.number);
+            if access.end > access.begin {
+                self.add_timed(access, found.number);
             }
         }
         self.is_busy = false;
@@ -122,17 +127,40 @@ impl ThreadFileCounters {
         }
     }
 
-    #[cold]
-    fn record_long(&mut self, access: &FileAccess, record: u32) {
-        if let Some(stream) = &mut self.accesses {
-            let (begin, end, bytes) = (access.begin, access.end, access.bytes.unwrap_or(0));
+    fn add_timed(&mut self, access: &FileAccess, record: u32) {
+        let (begin, end, long) = (access.begin, access.end, LONG_TICKS.load(Ordering::Relaxed));
+        let (time, bytes) = (end - begin, access.bytes.unwrap_or(0));
+        if let Some(pending) = &mut self.pending {
+            let is_near = begin.saturating_sub(pending.end) < long && end.saturating_sub(pending.begin) < MAX_LENGTH * long;
+            if pending.record == record && is_near && time < long {
+                pending.end = end;
+                pending.time += time;
+                pending.bytes += bytes;
+                pending.calls += 1;
+                return;
+            }
+            self.write_pending();
+        }
+        self.pending = Some(RawAccess { begin, end, time, bytes, calls: 1, record });
+        if time >= long {
+            self.write_pending();
+        }
+    }
+
+    /// Writes the pending accesses if they took long together.
+    fn write_pending(&mut self) {
+        let Some(pending) = self.pending.take() else { return };
+        if pending.time >= LONG_TICKS.load(Ordering::Relaxed)
+            && let Some(stream) = &mut self.accesses
+        {
             let _guard = CancellationGuard::new();
-            stream.append(RawAccess { begin, end, bytes, record }.to_words());
+            stream.append(pending.to_words());
         }
     }
 
     /// Writes what would be lost with the process.
     pub(crate) fn finish(&mut self) {
+        self.write_pending();
         self.accesses.iter_mut().for_each(RecordStream::finish);
     }
 }

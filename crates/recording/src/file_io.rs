@@ -3,7 +3,7 @@
 //! A rank that used no files has no file. Otherwise `rank-00000.files` holds, as LEB128 numbers: the number of files and their paths (length,
 //! bytes); the number of records, and for each of them file, operation, interface, thread, call site plus one and counters, with times in
 //! ticks; for each thread with accesses its number, how many there are, and for each the distance of its begin from the end of the
-//! previous one (signed), its length, its bytes, and the index of its record. A CRC-32 of all that ends the file.
+//! previous one (signed), its length, the time in its calls, its bytes, its calls, and the index of its record. A CRC-32 of all that ends the file.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -52,15 +52,19 @@ pub struct ThreadFileAccesses {
     pub accesses: Vec<FileAccess>,
 }
 
-/// An access that took long: some microseconds at least.
+/// An access that took long, 10 microseconds at least, or several short ones in a row that did so together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileAccess {
     /// Begin.
     pub begin: i64,
     /// End.
     pub end: i64,
+    /// Nanoseconds inside the calls; the rest is what the program did between them.
+    pub time: u64,
     /// Bytes read or written.
     pub bytes: u64,
+    /// Number of calls.
+    pub calls: u64,
     /// Index of the record of its file, operation and call site.
     pub record: u32,
 }
@@ -76,7 +80,7 @@ impl RankFileIo {
             }
         }
         for access in self.threads.iter_mut().flat_map(|thread| &mut thread.accesses) {
-            (access.begin, access.end) = (time(access.begin), time(access.end));
+            (access.begin, access.end, access.time) = (time(access.begin), time(access.end), length(access.time));
         }
     }
 }
@@ -118,8 +122,7 @@ fn encode(io: &RankFileIo) -> Vec<u8> {
         for access in &thread.accesses {
             varint::encode_signed(&mut bytes, access.begin - previous);
             varint::encode(&mut bytes, (access.end - access.begin) as u64);
-            varint::encode(&mut bytes, access.bytes);
-            varint::encode(&mut bytes, access.record.into());
+            [access.time, access.bytes, access.calls, access.record.into()].iter().for_each(|word| varint::encode(&mut bytes, *word));
             previous = access.end;
         }
     }
@@ -158,9 +161,9 @@ fn decode(bytes: &[u8]) -> Option<RankFileIo> {
         for _ in 0..varint::decode(rest)? {
             let begin = previous.checked_add(varint::decode_signed(rest)?)?;
             let end = begin.checked_add_unsigned(varint::decode(rest)?)?;
-            let (bytes, record) = (varint::decode(rest)?, u32::try_from(varint::decode(rest)?).ok()?);
-            io.records.get(record as usize)?;
-            thread.accesses.push(FileAccess { begin, end, bytes, record });
+            let (time, bytes, calls) = (varint::decode(rest)?, varint::decode(rest)?, varint::decode(rest)?);
+            let record = u32::try_from(varint::decode(rest)?).ok().filter(|record| (*record as usize) < io.records.len())?;
+            thread.accesses.push(FileAccess { begin, end, time, bytes, calls, record });
             previous = end;
         }
         io.threads.push(thread);
@@ -205,7 +208,7 @@ mod tests {
             site,
             counters: FileCounters { sizes: std::array::from_fn(|class| class as u64), ..counters },
         };
-        let access = |begin, end, record| FileAccess { begin, end, bytes: 77, record };
+        let access = |begin, end, record| FileAccess { begin, end, time: 3, bytes: 77, calls: 1, record };
         RankFileIo {
             files: vec!["/data/in put".into(), "/data/æ".into()],
             records: vec![record(0, FileOperation::Open, None), record(1, FileOperation::Write, Some(9))],

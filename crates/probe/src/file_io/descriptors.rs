@@ -78,11 +78,14 @@ impl Descriptor {
             return None;
         }
         let _guard = CancellationGuard::new();
-        let Some((file, size)) = file_of(number) else {
+        let mut status = MaybeUninit::<libc::stat64>::uninit();
+        // SAFETY: `status` is valid for writes, and is read if it was filled.
+        let status = unsafe { (libc::fstat64(number, status.as_mut_ptr()) == 0).then(|| status.assume_init()) }?;
+        let Some(file) = file_of(number, &status) else {
             self.state.store(IGNORED, Ordering::Relaxed);
             return None;
         };
-        self.position.store(position(size), Ordering::Relaxed);
+        self.position.store(position(status.st_size as u64), Ordering::Relaxed);
         self.ends.iter().for_each(|end| end.store(NOWHERE, Ordering::Relaxed));
         self.state.store(file + FILES, Ordering::Relaxed);
         Some(file)
@@ -108,11 +111,8 @@ impl Descriptor {
     }
 }
 
-/// The number of a regular file, and its size; `None` if it is left out.
-fn file_of(number: c_int) -> Option<(u32, u64)> {
-    let mut status = MaybeUninit::<libc::stat64>::uninit();
-    // SAFETY: `status` is valid for writes, and is read if it was filled.
-    let status = unsafe { (libc::fstat64(number, status.as_mut_ptr()) == 0).then(|| status.assume_init()) }?;
+/// The number of a regular file; `None` if it is left out.
+fn file_of(number: c_int, status: &libc::stat64) -> Option<u32> {
     if status.st_mode & libc::S_IFMT != libc::S_IFREG {
         return None;
     }
@@ -124,7 +124,7 @@ fn file_of(number: c_int) -> Option<(u32, u64)> {
     if EXCLUDED.iter().any(|directory| path.starts_with(directory)) {
         return None;
     }
-    Some((file_number(path)?, status.st_size as u64))
+    file_number(path)
 }
 
 static NUMBERS: Mutex<Option<HashMap<String, u32>>> = Mutex::new(None);

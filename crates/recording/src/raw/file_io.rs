@@ -1,11 +1,11 @@
-//! Raw files of what a process did with files: counters, and single accesses that took long.
+//! Raw files of what a process did with files: counters, and the accesses that took long: single ones, or many in a row.
 //!
 //! `HOST-PID.pN.files` holds pieces of [`PIECE_RECORDS`] records of [`COUNTER_WORDS`] words; the first of each begins with [`COUNTER_MAGIC`].
 //! A record has the counters of one operation on one file at one call site in one thread. They are changed while the program runs.
-//! `HOST-PID.tN.io` holds records of four words, the first of which is [`ACCESS_MAGIC`] and zeros:
+//! `HOST-PID.tN.io` holds records of eight words, the first of which is [`ACCESS_MAGIC`] and zeros:
 //!
 //! ```text
-//! begin ticks | end ticks | bytes | number of the record with its counters, check << 48
+//! begin ticks | end ticks | ticks in calls | bytes | calls | number of the record with its counters | 0 | check
 //! ```
 
 /// The first word of a piece of counters.
@@ -17,7 +17,7 @@ pub const PIECE_RECORDS: usize = 256;
 /// The first word of a file of accesses.
 pub const ACCESS_MAGIC: u64 = u64::from_le_bytes(*b"SINACC01");
 /// Words of a record of an access.
-pub const ACCESS_WORDS: usize = 4;
+pub const ACCESS_WORDS: usize = 8;
 /// In place of a thread: all threads that have not called MPI.
 pub const OTHER_THREADS: u16 = u16::MAX;
 
@@ -166,39 +166,42 @@ impl FileCounters {
     }
 }
 
-/// An access that took long.
+/// An access that took long, or several short ones in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawAccess {
     /// Begin, in ticks.
     pub begin: u64,
     /// End.
     pub end: u64,
+    /// Ticks inside the calls.
+    pub time: u64,
     /// Bytes read or written.
     pub bytes: u64,
-    /// The number of the record with its counters, over all pieces.
+    /// Number of calls.
+    pub calls: u64,
+    /// The number of the record with their counters, over all pieces.
     pub record: u32,
 }
 
 impl RawAccess {
     /// Encodes a record.
     pub fn to_words(self) -> [u64; ACCESS_WORDS] {
-        let last = u64::from(self.record);
-        [self.begin, self.end, self.bytes, last | check(self.begin, self.end, self.bytes, last) << 48]
+        let words = [self.begin, self.end, self.time, self.bytes, self.calls, self.record.into(), 0];
+        let [begin, end, time, bytes, calls, record, unused] = words;
+        [begin, end, time, bytes, calls, record, unused, check(words)]
     }
 
     /// Decodes a record; `None` if it was not written completely, or is damaged.
-    pub fn from_words([begin, end, bytes, last]: [u64; ACCESS_WORDS]) -> Option<RawAccess> {
-        let record = u32::try_from(last & ((1 << 48) - 1)).ok()?;
-        let is_valid = end > begin && last >> 48 == check(begin, end, bytes, record.into());
-        is_valid.then_some(RawAccess { begin, end, bytes, record })
+    pub fn from_words([begin, end, time, bytes, calls, record, unused, found]: [u64; ACCESS_WORDS]) -> Option<RawAccess> {
+        let is_valid = end > begin && found == check([begin, end, time, bytes, calls, record, unused]);
+        is_valid.then_some(RawAccess { begin, end, time, bytes, calls, record: u32::try_from(record).ok()? })
     }
 }
 
-/// 16 bits that depend on all others of a record.
-fn check(begin: u64, end: u64, bytes: u64, last: u64) -> u64 {
-    let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-    let mixed = [begin, end, bytes, last].into_iter().fold(2, mix);
-    (mixed ^ mixed >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 48
+/// A word that depends on all others of a record.
+fn check(words: [u64; ACCESS_WORDS - 1]) -> u64 {
+    let mixed = words.into_iter().fold(2, |sum: u64, word| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
+    mixed ^ mixed >> 32
 }
 
 #[cfg(test)]
@@ -234,15 +237,15 @@ mod tests {
 
     #[test]
     fn an_access_survives_its_words_and_a_changed_bit_is_found() {
-        let access = RawAccess { begin: 7, end: 1 << 60, bytes: 123_456, record: 9 };
+        let access = RawAccess { begin: 7, end: 1 << 60, time: 9, bytes: 123_456, calls: 2, record: 9 };
         let words = access.to_words();
         assert_eq!(RawAccess::from_words(words), Some(access));
-        for bit in 0..256 {
+        for bit in 0..64 * ACCESS_WORDS {
             let mut damaged = words;
             damaged[bit / 64] ^= 1 << (bit % 64);
             assert_eq!(RawAccess::from_words(damaged), None, "bit {bit}");
         }
         assert_eq!(RawAccess::from_words([0; ACCESS_WORDS]), None);
-        assert_eq!(RawAccess::from_words([ACCESS_MAGIC, 0, 0, 0]), None);
+        assert_eq!(RawAccess::from_words([ACCESS_MAGIC, 0, 0, 0, 0, 0, 0, 0]), None);
     }
 }

@@ -72,7 +72,7 @@ impl RawFileIo {
         let indices: HashMap<u32, u32> = (0..).zip(&self.records).map(|(index, (number, ..))| (*number, index)).collect();
         let access = |raw: &RawAccess| {
             let (begin, end) = (i64::try_from(raw.begin).ok()?, i64::try_from(raw.end).ok()?);
-            Some(FileAccess { begin, end, bytes: raw.bytes, record: *indices.get(&raw.record)? })
+            Some(FileAccess { begin, end, time: raw.time, bytes: raw.bytes, calls: raw.calls, record: *indices.get(&raw.record)? })
         };
         let thread = |(thread, raw): &(u16, Vec<RawAccess>)| {
             let mut accesses: Vec<FileAccess> = raw.iter().filter_map(access).collect();
