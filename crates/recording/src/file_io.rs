@@ -148,7 +148,8 @@ fn decode(bytes: &[u8]) -> Option<RankFileIo> {
     let rest = &mut content.strip_prefix(MAGIC)?;
     let mut io = RankFileIo::default();
     for _ in 0..varint::decode(rest)? {
-        let (path, behind) = rest.split_at_checked(usize::try_from(varint::decode(rest)?).ok()?)?;
+        let length = usize::try_from(varint::decode(rest)?).ok()?;
+        let (path, behind) = rest.split_at_checked(length)?;
         io.files.push(String::from_utf8(path.to_vec()).ok()?);
         *rest = behind;
     }
