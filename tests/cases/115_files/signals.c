@@ -97,7 +97,8 @@ int main(int argc, char **argv) {
     }
     setitimer(ITIMER_VIRTUAL, &never, NULL);
     printf("handled %d, closed %d\n", handled >= 200, fclose(data));
-    printf("closed twice %d, %s\n", close(log_file) + close(log_file), strerror(errno));
+    int closed = close(log_file) + close(log_file);
+    printf("closed twice %d, %s\n", closed, strerror(errno));
     fflush(stdout);
     MPI_Finalize();
     return 0;

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sintonia_recording::raw::file_io::{CounterKey, FileOperation, OTHER_THREADS};
+use sintonia_recording::raw::file_io::{CounterKey, FileInterface, FileOperation, OTHER_THREADS};
 
 use super::descriptors::{self, Descriptor};
 use super::functions::{FPRINTF, FPRINTF_CHK, FUNCTIONS, FileFunction, Size, Target, WRAPPED};
@@ -118,26 +118,79 @@ fn prepare(frame: &mut FileCallFrame, function: &FileFunction) {
     if !is_known || inside_mpi || function.target == Target::Replaced {
         return;
     }
-    frame.begin = if uses_only_buffer(frame, function) { NOT_TIMED } else { ticks() };
+    frame.begin = match buffered(frame, function) {
+        Buffered::Exactly(bytes) => return keeping_errno(|| count_buffered(frame, function, bytes)),
+        Buffered::AtMost => NOT_TIMED,
+        Buffered::No => ticks(),
+    };
+}
+
+/// Whether a call of stdio gets along with the buffer of its stream: then reading the clock would take longer than the call.
+enum Buffered {
+    No,
+    /// Up to a number of bytes.
+    AtMost,
+    /// It cannot fail, and this is what it will read or write: it is counted before the call, which is then jumped to.
+    Exactly(u64),
 }
 
 fn stream_descriptor(address: usize) -> c_int {
     StdioStream::from_address(address).map_or(-1, StdioStream::descriptor)
 }
 
-/// Whether a call of stdio gets along with the buffer of its stream: reading the clock would take longer than the call.
 #[inline]
-fn uses_only_buffer(frame: &FileCallFrame, function: &FileFunction) -> bool {
-    let Target::Stream(stream) = function.target else { return false };
-    let Some(stream) = StdioStream::from_address(frame.argument(stream)) else { return false };
+fn buffered(frame: &FileCallFrame, function: &FileFunction) -> Buffered {
+    let Target::Stream(stream) = function.target else { return Buffered::No };
+    let Some(stream) = StdioStream::from_address(frame.argument(stream)) else { return Buffered::No };
     let available = if function.operation == FileOperation::Write { stream.writable() } else { stream.readable() };
-    match function.size {
-        Size::Byte => available > 0,
-        Size::Items(size) => frame.argument(size).saturating_mul(frame.argument(size + 1)) < available,
-        Size::Text(text) => available > 0 && text_length(frame.argument(text)) < available as u64,
-        Size::Line(_, most) => (frame.argument(most) as c_int) < available.min(c_int::MAX as usize) as c_int,
-        _ => false,
+    if available == 0 {
+        return Buffered::No;
     }
+    let bytes = match function.size {
+        Size::Byte => 1,
+        Size::Items(size) => (frame.argument(size) as u64).saturating_mul(frame.argument(size + 1) as u64),
+        Size::Text(text) => text_length(frame.argument(text)),
+        Size::Line(_, most) if u64::try_from(frame.argument(most) as c_int).is_ok_and(|most| most <= available as u64) => {
+            return Buffered::AtMost;
+        }
+        _ => return Buffered::No,
+    };
+    if bytes > 0 && bytes <= available as u64 { Buffered::Exactly(bytes) } else { Buffered::No }
+}
+
+/// Counts a call that only uses the buffer of its stream.
+#[inline]
+fn count_buffered(frame: &FileCallFrame, function: &FileFunction, bytes: u64) {
+    let counted = catch_unwind(AssertUnwindSafe(|| {
+        let Some(descriptor) = descriptors::descriptor(frame.descriptor) else { return };
+        let look_up = || descriptor.look_up(frame.descriptor, |_| position_of(frame, function).unwrap_or(0));
+        let Some(file) = descriptor.file().or_else(look_up) else { return };
+        let transfer = descriptor.transfer(function.operation, None, bytes);
+        if !process::is_recording_off() {
+            count(frame, |thread, site| FileAccess {
+                key: CounterKey { file, operation: function.operation, interface: FileInterface::Stdio, thread, site },
+                begin: 0,
+                end: 0,
+                bytes: Some(bytes),
+                transfer: Some(transfer),
+            });
+        }
+    }));
+    if counted.is_err() {
+        IS_ACTIVE.store(false, Ordering::Relaxed);
+    }
+}
+
+#[inline]
+fn keeping_errno<T>(run: impl FnOnce() -> T) -> T {
+    // SAFETY: the address of this thread's errno.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let kept = unsafe { *errno };
+    let result = run();
+    // SAFETY: as above.
+    unsafe { *errno = kept };
+    result
 }
 
 /// Runs after the function.
@@ -145,15 +198,11 @@ pub(super) unsafe extern "C" fn leave(frame: *mut FileCallFrame) {
     // SAFETY: the stub passes the frame on its stack.
     let frame = unsafe { &mut *frame };
     let end = if frame.begin == NOT_TIMED { 0 } else { ticks() };
-    // SAFETY: the address of this thread's errno.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
-    let kept = unsafe { *errno };
-    if catch_unwind(AssertUnwindSafe(|| record(frame, end))).is_err() {
-        IS_ACTIVE.store(false, Ordering::Relaxed);
-    }
-    // SAFETY: as above.
-    unsafe { *errno = kept };
+    keeping_errno(|| {
+        if catch_unwind(AssertUnwindSafe(|| record(frame, end))).is_err() {
+            IS_ACTIVE.store(false, Ordering::Relaxed);
+        }
+    });
 }
 
 #[inline]
@@ -258,13 +307,18 @@ fn opened_file(frame: &FileCallFrame, function: &FileFunction) -> Option<u32> {
 /// The file of a descriptor that is used for the first time: its position before this call follows from that after it.
 #[cold]
 fn look_up_used(descriptor: &Descriptor, frame: &FileCallFrame, function: &FileFunction, bytes: u64) -> Option<u32> {
-    let position = match function.target {
+    let position = position_of(frame, function);
+    let moved = if function.offset.is_none() { bytes } else { 0 };
+    descriptor.look_up(frame.descriptor, |_| position.unwrap_or(0).saturating_sub(moved))
+}
+
+/// The current position in the file.
+fn position_of(frame: &FileCallFrame, function: &FileFunction) -> Option<u64> {
+    match function.target {
         Target::Stream(stream) => stdio_stream::position(frame.argument(stream)),
         // SAFETY: asks for the position of a descriptor of the program.
         _ => u64::try_from(unsafe { libc::lseek64(frame.descriptor, 0, libc::SEEK_CUR) }).ok(),
-    };
-    let moved = if function.offset.is_none() { bytes } else { 0 };
-    descriptor.look_up(frame.descriptor, |_| position.unwrap_or(0).saturating_sub(moved))
+    }
 }
 
 /// The position after a call that has changed it.

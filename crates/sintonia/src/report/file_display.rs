@@ -1,8 +1,9 @@
 //! The section of the report on files.
 
 use sintonia_insight::RunSummary;
-use sintonia_insight::file_report::FileUse;
+use sintonia_insight::file_report::{FileCallSite, FileUse};
 
+use crate::report::SCREEN_COLUMNS;
 use crate::text::{format_bytes, format_count, format_percent, format_ranks, format_seconds, truncate_end, truncate_start};
 
 /// Most files on one screen.
@@ -42,13 +43,14 @@ fn file_rows(file: &FileUse, ranks: usize, rank_seconds: f64, all: bool) -> Vec<
         1 => format_ranks(&file.ranks),
         _ => format!("{}, slowest rank {} with {}", format_ranks(&file.ranks), file.slowest_rank, format_seconds(file.slowest_s)),
     };
-    let sites: Vec<String> = file
-        .call_sites
-        .iter()
-        .filter(|site| site.seconds > 0.0)
-        .take(if all { usize::MAX } else { 1 })
-        .map(|site| format!("{} at {} {}", site.operation, site.source, format_seconds(site.seconds)))
-        .collect();
-    let second = format!("    {who}; {}", sites.join(", "));
-    vec![first, if all { second } else { truncate_end(&second, crate::report::SCREEN_COLUMNS) }]
+    if all {
+        let site = |site: &FileCallSite| {
+            let moved = if site.bytes == 0 { "-".into() } else { format_bytes(site.bytes) };
+            let (what, calls) = (format!("{} at {}", site.operation, site.source), format_count(site.calls));
+            format!("    {what:<52}{moved:>10}{calls:>10}{:>14}", format_seconds(site.seconds))
+        };
+        return [first, format!("    {who}")].into_iter().chain(file.call_sites.iter().map(site)).collect();
+    }
+    let most = file.call_sites.first().map(|site| format!("; {} at {} {}", site.operation, site.source, format_seconds(site.seconds)));
+    vec![first, truncate_end(&format!("    {who}{}", most.unwrap_or_default()), SCREEN_COLUMNS)]
 }
