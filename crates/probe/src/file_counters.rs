@@ -63,6 +63,16 @@ pub(crate) struct Transfer {
     pub end_offset: u64,
 }
 
+/// Where a call reads or writes one byte. Such calls come by the million, so the record of the last one is kept: of callers that call the
+/// same line from the same depth of the stack, the first gets them all.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BytePlace {
+    pub file: u32,
+    pub is_write: bool,
+    pub return_address: u64,
+    pub stack_pointer: u64,
+}
+
 /// A record of counters.
 #[derive(Clone, Copy)]
 struct RecordRef {
@@ -78,6 +88,10 @@ pub(crate) struct ThreadFileCounters {
     accesses: Option<RecordStream<ACCESS_WORDS>>,
     /// Short accesses that are not written yet.
     pending: Option<RawAccess>,
+    /// The record of the last call.
+    last: Option<RecordRef>,
+    /// The last place of a call of one byte, and its record.
+    last_byte: Option<(BytePlace, RecordRef)>,
     /// Set while it is in use: a signal handler may call it again.
     is_busy: bool,
 }
@@ -89,7 +103,7 @@ impl ThreadFileCounters {
     pub(crate) fn new(thread: u16) -> ThreadFileCounters {
         let stream = || RecordStream::new(&format!("t{thread}.io"), ACCESS_MAGIC, format!("accesses to files of thread {thread}"));
         let accesses = (thread != OTHER_THREADS && !settings().profile).then(stream);
-        ThreadFileCounters { thread, cache: [None; CACHE_ENTRIES], accesses, pending: None, is_busy: false }
+        ThreadFileCounters { thread, cache: [None; CACHE_ENTRIES], accesses, pending: None, last: None, last_byte: None, is_busy: false }
     }
 
     /// The thread, as it is in the keys of its records.
@@ -103,7 +117,8 @@ impl ThreadFileCounters {
         if std::mem::replace(&mut self.is_busy, true) {
             return;
         }
-        if let Some(found) = self.find(access.key, may_allocate) {
+        self.last = self.find(access.key, may_allocate);
+        if let Some(found) = self.last {
             // SAFETY: memory of a record that belongs to this thread, and is never unmapped.
             add(unsafe { &mut (*found.record).counters }, access);
             if access.end > access.begin {
@@ -111,6 +126,26 @@ impl ThreadFileCounters {
             }
         }
         self.is_busy = false;
+    }
+
+    /// Counts a call of one byte if the last one was at the same place; `false` if not.
+    #[inline]
+    pub(crate) fn count_byte(&mut self, place: BytePlace, transfer: &Transfer) -> bool {
+        let Some((_, found)) = self.last_byte.filter(|(last, _)| *last == place && !self.is_busy) else { return false };
+        // SAFETY: as in `count`.
+        let counters = unsafe { &mut (*found.record).counters };
+        counters.calls += 1;
+        counters.bytes += 1;
+        counters.sizes[0] += 1;
+        counters.consecutive += u64::from(transfer.is_consecutive);
+        counters.sequential += u64::from(transfer.is_sequential);
+        counters.furthest = counters.furthest.max(transfer.end_offset);
+        true
+    }
+
+    /// The call that was just counted was one of one byte at this place.
+    pub(crate) fn remember_byte(&mut self, place: BytePlace) {
+        self.last_byte = self.last.map(|record| (place, record));
     }
 
     #[inline]

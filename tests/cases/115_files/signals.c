@@ -84,9 +84,9 @@ int main(int argc, char **argv) {
     setitimer(ITIMER_VIRTUAL, &often, NULL);
     handled = 0;
     FILE *data = fopen(rank ? "data.1" : "data.0", "w");
-    for (long i = 0; handled < 200; i++) {
+    for (long i = 0; handled < 100; i++) {
         void *memory = malloc(1000 + i % 50000);
-        fwrite(memory, 1, i % 700, data);
+        fwrite(memory, 1, i % 70, data);
         free(memory);
         if (i % 1000 == 0) {
             sprintf(name, "part.%d.%ld", rank, i % 7);
@@ -96,7 +96,7 @@ int main(int argc, char **argv) {
         }
     }
     setitimer(ITIMER_VIRTUAL, &never, NULL);
-    printf("handled %d, closed %d\n", handled >= 200, fclose(data));
+    printf("handled %d, closed %d\n", handled >= 100, fclose(data));
     int closed = close(log_file) + close(log_file);
     printf("closed twice %d, %s\n", closed, strerror(errno));
     fflush(stdout);
