@@ -21,7 +21,7 @@ use crate::library;
 use crate::process;
 use crate::settings;
 use crate::stub;
-use crate::wrapper;
+use crate::wrapper_table;
 
 /// Address of the system's `dlsym`, for the stub to jump to.
 pub(crate) static REAL_DLSYM: AtomicUsize = AtomicUsize::new(0);
@@ -114,7 +114,7 @@ impl SymbolBinder {
                 "__longjmp_chk" if mpi => is_bound_to(object, &reference, &REAL_LONGJMP_CHK).then(stub::longjmp_chk_stub),
                 name if mpi && (name.starts_with("MPI_") || name.starts_with("mpi_")) => self.stub_for_reference(object, &reference),
                 name if mpi => {
-                    let wrapper = wrapper::wrapper_of(name, || object.target(&reference).filter(|target| !file_io::is_stub(*target)));
+                    let wrapper = wrapper_table::wrapper_of(name, || object.target(&reference).filter(|target| !file_io::is_stub(*target)));
                     wrapper.filter(|wrapper| uses_files || !file_io::is_stub(*wrapper))
                 }
                 _ => None,

@@ -32,6 +32,8 @@ const PIECE_BYTES: usize = PIECE_RECORDS * size_of::<CounterRecord>();
 const MAX_PIECES: usize = 64;
 /// Records that a thread finds without a look at the table of all.
 const CACHE_ENTRIES: usize = 64;
+/// Places of calls that use only a buffer that a thread finds without looking at its stack.
+const BUFFERED_ENTRIES: usize = 16;
 
 /// [`LONG_NS`] in ticks.
 static LONG_TICKS: AtomicU64 = AtomicU64::new(3 * LONG_NS);
@@ -63,14 +65,21 @@ pub(crate) struct Transfer {
     pub end_offset: u64,
 }
 
-/// Where a call reads or writes one byte. Such calls come by the million, so the record of the last one is kept: of callers that call the
-/// same line from the same depth of the stack, the first gets them all.
+/// Where a call uses only the buffer of a stream. Such calls come by the million, so the records of the last ones are kept: of callers that
+/// call the same line from the same depth of the stack, the first gets them all.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BytePlace {
+pub(crate) struct BufferedPlace {
     pub file: u32,
     pub is_write: bool,
     pub return_address: u64,
     pub stack_pointer: u64,
+}
+
+impl BufferedPlace {
+    #[inline]
+    fn slot(&self) -> usize {
+        (self.return_address ^ self.return_address >> 4) as usize % BUFFERED_ENTRIES
+    }
 }
 
 /// A record of counters.
@@ -90,8 +99,8 @@ pub(crate) struct ThreadFileCounters {
     pending: Option<RawAccess>,
     /// The record of the last call.
     last: Option<RecordRef>,
-    /// The last place of a call of one byte, and its record.
-    last_byte: Option<(BytePlace, RecordRef)>,
+    /// Places of calls that use only a buffer, with their records.
+    buffered: [Option<(BufferedPlace, RecordRef)>; BUFFERED_ENTRIES],
     /// Set while it is in use: a signal handler may call it again.
     is_busy: bool,
 }
@@ -103,7 +112,15 @@ impl ThreadFileCounters {
     pub(crate) fn new(thread: u16) -> ThreadFileCounters {
         let stream = || RecordStream::new(&format!("t{thread}.io"), ACCESS_MAGIC, format!("accesses to files of thread {thread}"));
         let accesses = (thread != OTHER_THREADS && !settings().profile).then(stream);
-        ThreadFileCounters { thread, cache: [None; CACHE_ENTRIES], accesses, pending: None, last: None, last_byte: None, is_busy: false }
+        ThreadFileCounters {
+            thread,
+            cache: [None; CACHE_ENTRIES],
+            accesses,
+            pending: None,
+            last: None,
+            buffered: [None; BUFFERED_ENTRIES],
+            is_busy: false,
+        }
     }
 
     /// The thread, as it is in the keys of its records.
@@ -128,24 +145,21 @@ impl ThreadFileCounters {
         self.is_busy = false;
     }
 
-    /// Counts a call of one byte if the last one was at the same place; `false` if not.
+    /// Counts a call that uses only a buffer if its place is known; `false` if not.
     #[inline]
-    pub(crate) fn count_byte(&mut self, place: BytePlace, transfer: &Transfer) -> bool {
-        let Some((_, found)) = self.last_byte.filter(|(last, _)| *last == place && !self.is_busy) else { return false };
+    pub(crate) fn count_buffered(&mut self, place: BufferedPlace, bytes: u64, transfer: &Transfer) -> bool {
+        let known = self.buffered[place.slot()].filter(|(known, _)| *known == place && !self.is_busy);
+        let Some((_, found)) = known else { return false };
         // SAFETY: as in `count`.
-        let counters = unsafe { &mut (*found.record).counters };
-        counters.calls += 1;
-        counters.bytes += 1;
-        counters.sizes[0] += 1;
-        counters.consecutive += u64::from(transfer.is_consecutive);
-        counters.sequential += u64::from(transfer.is_sequential);
-        counters.furthest = counters.furthest.max(transfer.end_offset);
+        add_transfer(unsafe { &mut (*found.record).counters }, bytes, transfer);
         true
     }
 
-    /// The call that was just counted was one of one byte at this place.
-    pub(crate) fn remember_byte(&mut self, place: BytePlace) {
-        self.last_byte = self.last.map(|record| (place, record));
+    /// The call that was just counted used only a buffer, at this place.
+    pub(crate) fn remember_buffered(&mut self, place: BufferedPlace) {
+        if !self.is_busy {
+            self.buffered[place.slot()] = self.last.map(|record| (place, record));
+        }
     }
 
     #[inline]
@@ -208,15 +222,21 @@ fn add(counters: &mut FileCounters, access: &FileAccess) {
         counters.failed += 1;
         return add_time(counters, access, 0);
     };
-    counters.calls += 1;
-    counters.bytes += bytes;
-    if let Some(transfer) = &access.transfer {
-        counters.sizes[size_class(bytes)] += 1;
-        counters.consecutive += u64::from(transfer.is_consecutive);
-        counters.sequential += u64::from(transfer.is_sequential);
-        counters.furthest = counters.furthest.max(transfer.end_offset);
+    match &access.transfer {
+        Some(transfer) => add_transfer(counters, bytes, transfer),
+        None => counters.calls += 1,
     }
     add_time(counters, access, bytes);
+}
+
+#[inline]
+fn add_transfer(counters: &mut FileCounters, bytes: u64, transfer: &Transfer) {
+    counters.calls += 1;
+    counters.bytes += bytes;
+    counters.sizes[size_class(bytes)] += 1;
+    counters.consecutive += u64::from(transfer.is_consecutive);
+    counters.sequential += u64::from(transfer.is_sequential);
+    counters.furthest = counters.furthest.max(transfer.end_offset);
 }
 
 #[inline]

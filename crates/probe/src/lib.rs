@@ -41,6 +41,7 @@ mod thread_usage;
 mod trampoline;
 mod tuning;
 mod wrapper;
+mod wrapper_table;
 
 /// Runs when the probe is loaded, before the program's own code.
 extern "C" fn on_load() {

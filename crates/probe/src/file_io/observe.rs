@@ -14,7 +14,7 @@ use super::stdio_stream::{self, StdioStream};
 use crate::call_frame::encloses;
 use crate::call_path::CallerRegisters;
 use crate::clock::ticks;
-use crate::file_counters::{BytePlace, FileAccess, ThreadFileCounters};
+use crate::file_counters::{BufferedPlace, FileAccess, ThreadFileCounters};
 use crate::process::{self, ProcessState};
 use crate::thread::{self, ThreadState};
 
@@ -166,14 +166,14 @@ fn count_buffered(frame: &FileCallFrame, function: &FileFunction, bytes: u64) {
         let look_up = || descriptor.look_up(frame.descriptor, |_| position_of(frame, function).unwrap_or(0));
         let Some(file) = descriptor.file().or_else(look_up) else { return };
         let transfer = descriptor.transfer(function.operation, None, bytes);
-        let place = BytePlace {
+        let place = BufferedPlace {
             file,
             is_write: function.operation == FileOperation::Write,
             return_address: frame.return_address as u64,
             stack_pointer: frame.address() as u64,
         };
-        let thread = thread::existing().filter(|_| function.size == Size::Byte);
-        if process::is_recording_off() || thread.is_some_and(|thread| thread.files.count_byte(place, &transfer)) {
+        let is_counted = |thread: &mut ThreadState| thread.files.count_buffered(place, bytes, &transfer);
+        if process::is_recording_off() || thread::existing().is_some_and(is_counted) {
             return;
         }
         count(frame, |thread, site| FileAccess {
@@ -183,10 +183,8 @@ fn count_buffered(frame: &FileCallFrame, function: &FileFunction, bytes: u64) {
             bytes: Some(bytes),
             transfer: Some(transfer),
         });
-        if function.size == Size::Byte
-            && let Some(thread) = thread::existing()
-        {
-            thread.files.remember_byte(place);
+        if let Some(thread) = thread::existing() {
+            thread.files.remember_buffered(place);
         }
     }));
     if counted.is_err() {
