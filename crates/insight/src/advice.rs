@@ -9,6 +9,7 @@ mod blocking_exchange;
 mod collective_as_barrier;
 pub mod core_shortage;
 mod excess_function;
+mod files_by_one_rank;
 pub mod inputs;
 mod io_by_one_rank;
 mod late_sender_compute;
@@ -18,6 +19,7 @@ mod moving_imbalance;
 mod phrases;
 pub(crate) mod rule_context;
 mod savings;
+pub mod serial_file_io;
 pub mod serial_part;
 mod serialised_master;
 pub mod site_groups;
@@ -87,6 +89,7 @@ pub struct AdviceRule {
 /// All rules. More specific rules come before those that would also explain the same wait: a rank that writes a file seems to compute more
 /// than the others, and a rank that receives from it waits for a late sender.
 pub static RULES: &[AdviceRule] = &[
+    files_by_one_rank::RULE,
     io_by_one_rank::RULE,
     unbalanced_placement::RULE,
     slow_rank::RULE,
@@ -190,7 +193,8 @@ impl AdviceCandidates {
     ) -> Result<AdviceCandidates, Error> {
         let (sites, hosts) = (SiteGroups::from_recording(recording), rule_context::host_by_rank(recording));
         let replay = WhatIfReplay::new(recording, history, waits, (&sites, &hosts), own_times, comm);
-        let inputs = AdviceInputs::from_history(recording, history, &replay, sites.clone(), cores.off_cpu(), comm);
+        let mut inputs = AdviceInputs::from_history(recording, history, &replay, sites.clone(), cores.off_cpu(), comm);
+        inputs.serial_file_io = serial_file_io::find(recording, history, &sites, inputs.run_ns / MIN_SAVING_SHARE, comm)?;
         let found = evaluate_rules(&RuleContext::new(recording, findings, &inputs), &replay, comm, progress)?;
         let (all, list) = (found.len(), hold_back(found, cores.explained_ns(inputs.run_ns), inputs.run_ns));
         Ok(AdviceCandidates { inputs, held_back: all - list.len(), list })

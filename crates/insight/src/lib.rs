@@ -11,6 +11,7 @@ pub mod core_time;
 pub mod critical_path;
 pub mod delay;
 mod efficiency;
+pub mod file_report;
 pub mod findings;
 pub mod function_report;
 pub mod gaps;

@@ -17,6 +17,7 @@ use crate::advice::Advice;
 use crate::analysis::RunAnalysis;
 use crate::core_report::CoreReport;
 use crate::core_time::{CoreFindings, CoreSplit};
+use crate::file_report::FileUse;
 use crate::function_report::FunctionReport;
 use crate::gaps::RecordingGaps;
 use crate::openmp::{OpenMpReport, OutsideMpi};
@@ -121,6 +122,9 @@ pub struct RunSummary {
     pub computation: Option<FunctionReport>,
     /// Advice, largest saving first.
     pub advice: Vec<Advice>,
+    /// The files that were used through the C library, most time first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileUse>,
 }
 
 /// Distribution of a time over the ranks, in seconds.
@@ -228,6 +232,7 @@ impl RunSummary {
         summary.computation = FunctionReport::from_times(recording, &analysis.findings.samples)?;
         summary.add_analysis(recording, &analysis);
         summary.add_openmp(recording)?;
+        summary.files = FileUse::from_recording(recording)?;
         Ok(summary)
     }
 
@@ -238,6 +243,7 @@ impl RunSummary {
         summary.computation = FunctionReport::from_times(recording, &sampled_time::without_segments(recording)?)?;
         summary.add_cores(recording, &CoreFindings::without_history(recording)?);
         summary.add_openmp(recording)?;
+        summary.files = FileUse::from_recording(recording)?;
         Ok(summary)
     }
 
@@ -350,6 +356,7 @@ impl RunSummary {
             critical_path: None,
             computation: None,
             advice: Vec::new(),
+            files: Vec::new(),
         }
     }
 }

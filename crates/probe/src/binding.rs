@@ -16,11 +16,12 @@ use std::sync::{Mutex, MutexGuard};
 use sintonia_mpi::{FunctionRole, LanguageBinding, MpiSymbol};
 
 use self::elf::{LoadedObject, ReferenceSlot, SymbolReference};
+use crate::file_io;
 use crate::library;
 use crate::process;
 use crate::settings;
 use crate::stub;
-use crate::wrapper;
+use crate::wrapper_table;
 
 /// Address of the system's `dlsym`, for the stub to jump to.
 pub(crate) static REAL_DLSYM: AtomicUsize = AtomicUsize::new(0);
@@ -101,6 +102,7 @@ impl SymbolBinder {
         }
         let is_mpi_library = mpi && is_mpi_library(object);
         let is_tuned = settings::is_tuned();
+        let uses_files = settings::settings().file_io && !is_communication_library(object);
         for reference in object.references() {
             let stub = match reference.name {
                 name if is_tuned && sintonia_hook::signal_wrapper(name).is_some() => sintonia_hook::signal_wrapper(name),
@@ -111,7 +113,10 @@ impl SymbolBinder {
                 "longjmp" | "_longjmp" | "siglongjmp" if mpi => is_bound_to(object, &reference, &REAL_LONGJMP).then(stub::longjmp_stub),
                 "__longjmp_chk" if mpi => is_bound_to(object, &reference, &REAL_LONGJMP_CHK).then(stub::longjmp_chk_stub),
                 name if mpi && (name.starts_with("MPI_") || name.starts_with("mpi_")) => self.stub_for_reference(object, &reference),
-                name if mpi => wrapper::wrapper_of(name, || object.target(&reference)),
+                name if mpi => {
+                    let wrapper = wrapper_table::wrapper_of(name, || object.target(&reference).filter(|target| !file_io::is_stub(*target)));
+                    wrapper.filter(|wrapper| uses_files || !file_io::is_stub(*wrapper))
+                }
                 _ => None,
             };
             if let Some(stub) = stub {
@@ -172,6 +177,34 @@ fn recorded_symbol(name: &str) -> Option<MpiSymbol> {
 fn is_mpi_library(object: &LoadedObject) -> bool {
     let names = ["PMPI_Init", "pmpi_init_", "pmpi_init_f08_", "pmpir_init_f08_"];
     object.path.contains("/openmpi/mca_") || names.iter().any(|name| exports(object, name))
+}
+
+/// Whether a file is a library that MPI libraries use: its accesses to files are not those of the program.
+fn is_communication_library(object: &LoadedObject) -> bool {
+    const NAMES: [&str; 20] = [
+        "libopen-",
+        "libpmix",
+        "libprrte",
+        "libpmi",
+        "libucp",
+        "libuct",
+        "libucs",
+        "libucm",
+        "libucc",
+        "libfabric",
+        "libevent",
+        "libhwloc",
+        "libpsm",
+        "libibverbs",
+        "librdmacm",
+        "libmunge",
+        "libslurm",
+        "libflux",
+        "libmpi",
+        "mca_",
+    ];
+    let name = object.path.rsplit('/').next().unwrap_or_default();
+    object.path.contains("/pmix/") || NAMES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 fn exports(object: &LoadedObject, name: &str) -> bool {

@@ -15,6 +15,8 @@ mod clock;
 mod communicators;
 mod control_group;
 mod datatypes;
+mod file_counters;
+mod file_io;
 mod host_description;
 mod hosts;
 mod job;
@@ -43,6 +45,7 @@ mod trampoline;
 mod tuning;
 mod unwinder;
 mod wrapper;
+mod wrapper_table;
 
 /// Runs when the probe is loaded, before the program's own code.
 extern "C" fn on_load() {

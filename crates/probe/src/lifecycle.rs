@@ -17,7 +17,7 @@
 //! 9. Hosts are compared: the first messages, and only if all ranks are recorded.
 //! 10. Tuning is given the rank, and holds the program until its hooks are in place. It needs the ids of step 8.
 //! 11. World, clock and modules are defined, with what `MPI_Init` has loaded. The affinity of the calling thread is read again: some
-//!     libraries bind processes inside `MPI_Init`.
+//!     libraries bind processes inside `MPI_Init`. From here on, calls that use files are observed.
 //! 12. Before `MPI_Finalize` ([`before_finalize`]) tuning ends, then hosts are compared again and files sent: the last messages. A process
 //!     that sends its files ends its recording first (step 13).
 //! 13. After `MPI_Finalize`, at exit, or before `MPI_Abort` ([`end`]), the load of the host, what threads used, whether their times off the
@@ -43,6 +43,7 @@ use crate::call_frame;
 use crate::cancellation::CancellationGuard;
 use crate::clock;
 use crate::communicators;
+use crate::file_io;
 use crate::host_description;
 use crate::hosts;
 use crate::job;
@@ -98,6 +99,7 @@ pub(crate) fn begin(role: FunctionRole) -> bool {
         process::note("MPI was initialised before the probe could see it; earlier calls are not recorded");
         register_world(library);
         define_world(library, hosts::WorldSummary::local(library));
+        file_io::start();
     }
     true
 }
@@ -162,6 +164,7 @@ pub(crate) fn on_initialized(library: &ProgramMpi) {
     thread_usage::initialized();
     process::define(&DefinitionRecord::Clock(clock::reading()));
     process::define_modules();
+    file_io::start();
 }
 
 fn define_world(library: &ProgramMpi, world: Option<hosts::WorldSummary>) {
@@ -186,6 +189,7 @@ pub(crate) fn on_session_initialized(library: &ProgramMpi, session: Handle) {
         process::define(&DefinitionRecord::World(WorldDefinition { id, rank, size, spawned: false, spawn_root: None, hosts: 1 }));
     }
     process::define_modules();
+    file_io::start();
 }
 
 /// Step 12: `MPI_Finalize` is about to be called: the last opportunity to exchange messages.

@@ -28,6 +28,8 @@ pub(crate) struct ProbeSettings {
     pub call_path_depth: usize,
     /// How often threads are sampled.
     pub sampling: SamplingSetting,
+    /// Whether it is recorded what the program does with files.
+    pub file_io: bool,
     /// Whether the program was attached to: its calls are observed, and nothing is recorded.
     pub is_attached: bool,
 }
@@ -46,6 +48,7 @@ impl ProbeSettings {
             openmp: false,
             call_path_depth: 1,
             sampling: SamplingSetting::Off,
+            file_io: false,
             is_attached: true,
         }
     }
@@ -112,6 +115,7 @@ pub(crate) fn read() -> bool {
         openmp: text("SINTONIA_OPENMP") != "off",
         call_path_depth: text("SINTONIA_CALLPATH").parse().unwrap_or(usize::MAX),
         sampling: SamplingSetting::parse(&text("SINTONIA_SAMPLE")),
+        file_io: text("SINTONIA_IO") != "off",
         is_attached: false,
     };
     SETTINGS.set(settings).is_ok()

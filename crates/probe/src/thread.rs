@@ -14,6 +14,7 @@ use crate::cancellation::CancellationGuard;
 use crate::clock::ticks;
 use crate::communicators::CommunicatorCache;
 use crate::datatypes::DatatypeSizeCache;
+use crate::file_counters::ThreadFileCounters;
 use crate::off_cpu::OffCpuMonitor;
 use crate::process::{self, ProcessState};
 use crate::recorder::CallRecorder;
@@ -37,6 +38,8 @@ pub(crate) struct ThreadState {
     pub off_cpu: OffCpuMonitor,
     /// Ticks it has spent in MPI calls.
     pub mpi_ticks: u64,
+    /// What it does with files.
+    pub files: ThreadFileCounters,
     /// Records its calls.
     pub recorder: CallRecorder,
     /// Sizes of recently used datatypes.
@@ -178,6 +181,7 @@ fn try_attach() -> Option<&'static mut ThreadState> {
                 call_path: CallPathTracker::new(),
                 off_cpu: OffCpuMonitor::new(number),
                 mpi_ticks: 0,
+                files: ThreadFileCounters::new(number),
                 recorder: CallRecorder::open(number)?,
                 sizes: DatatypeSizeCache::default(),
                 communicators: CommunicatorCache::default(),
@@ -244,6 +248,7 @@ pub(crate) fn finish_all() {
         unsafe {
             (**thread).recorder.finish();
             (**thread).off_cpu.finish();
+            (**thread).files.finish();
         }
     }
 }

@@ -5,9 +5,6 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::openmp;
-use crate::thread_start;
-
 /// A function that has a wrapper.
 pub(crate) struct WrappedFunction {
     name: &'static str,
@@ -24,7 +21,6 @@ impl WrappedFunction {
     }
 
     /// Its name.
-    #[cfg(test)]
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
@@ -37,18 +33,10 @@ impl WrappedFunction {
 
     /// The wrapper, in place of a reference to this address. `None` if references to another function of that name are replaced already: a
     /// wrapper calls one function.
-    fn bind(&self, target: usize) -> Option<usize> {
+    pub(crate) fn bind(&self, target: usize) -> Option<usize> {
         let bound = self.original.compare_exchange(0, target, Ordering::Relaxed, Ordering::Relaxed);
         (bound.is_ok() || bound == Err(target)).then_some(self.wrapper as usize)
     }
-}
-
-/// All of them.
-static WRAPPED: [&[WrappedFunction]; 2] = [&thread_start::WRAPPED, &openmp::WRAPPED];
-
-/// What takes the place of a reference with a name; `target` is the address that the linker has found.
-pub(crate) fn wrapper_of(name: &str, target: impl FnOnce() -> Option<usize>) -> Option<usize> {
-    WRAPPED.iter().copied().flatten().find(|function| function.name == name)?.bind(target()?)
 }
 
 #[cfg(test)]

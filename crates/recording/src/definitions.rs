@@ -46,6 +46,8 @@ pub enum DefinitionRecord {
     Object(LocalObject),
     /// A process group named by a call.
     Group(LocalGroup),
+    /// A file that it used.
+    File(FileDefinition),
     /// A thread that called MPI.
     Thread(ThreadDefinition),
     /// Its host.
@@ -211,6 +213,15 @@ pub struct LocalObject {
     pub kind: String,
     /// The communicator it was created on, if known.
     pub communicator: Option<u32>,
+}
+
+/// A file that a process used through the C library.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileDefinition {
+    /// Its number in this process.
+    pub id: u32,
+    /// Its path.
+    pub path: String,
 }
 
 /// A thread.

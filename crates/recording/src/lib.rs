@@ -20,6 +20,8 @@ mod descriptor_index;
 #[cfg(feature = "reader")]
 mod error;
 #[cfg(feature = "reader")]
+pub mod file_io;
+#[cfg(feature = "reader")]
 pub mod header;
 #[cfg(feature = "reader")]
 mod json;

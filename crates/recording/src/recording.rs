@@ -12,6 +12,7 @@ use crate::call_paths::CallPaths;
 use crate::call_table::{CallDescriptor, CallTable, DescriptorTotals};
 use crate::definitions::{LIVE_DIR, MAX_RANKS, parse_ranks};
 use crate::error::Error;
+use crate::file_io::{self, RankFileIo};
 use crate::header::{self, CallSiteDefinition, ProcessExit, RecordedRank, RecordingHeader};
 use crate::neighbours::{self, TopologyNeighbours};
 use crate::off_cpu::{self, ThreadOffCpu};
@@ -188,6 +189,15 @@ impl Recording {
             region.map_times(|ticks| clock.ticks_to_ns(ticks as u64), |ticks| clock.duration_ns(ticks) as u64);
         }
         Ok(regions)
+    }
+
+    /// What a rank did with files. Empty if it used none, if that was not recorded, and if the file is damaged.
+    pub fn file_io(&self, rank: u32) -> Result<RankFileIo, Error> {
+        let Some(clock) = self.header.rank(rank).map(|rank| rank.clock) else { return Ok(RankFileIo::default()) };
+        let mut io = file_io::read(self.folder(), rank)?;
+        let fixed = clock.to_fixed_point();
+        io.convert(|ticks| fixed.ticks_to_ns(ticks as u64), clock.ns_per_tick);
+        Ok(io)
     }
 
     /// Totals of a rank's calls per descriptor.

@@ -6,6 +6,7 @@
 mod clocks;
 mod communicators;
 mod cython;
+mod file_io;
 mod group_ids;
 mod header;
 mod off_cpu;
@@ -35,6 +36,7 @@ use crate::header::RecordingHeader;
 use crate::run_description::RunDescription;
 use crate::seal::clocks::HostClocks;
 use crate::seal::communicators::UnifiedDefinitions;
+use crate::seal::file_io::RawFileIo;
 use crate::seal::ranked_process::RankedProcess;
 use crate::seal::raw_process::RawProcess;
 use crate::seal::site_table::SiteTable;
@@ -205,9 +207,14 @@ impl LiveRun {
         definitions.groups = groups;
         let mut sites = SiteTable::default();
         let site_ids: Vec<_> = members.iter().map(|member| sites.add(member.process(), &member.raw.summary.sites)).collect();
+        let file_io = members.iter().map(|member| RawFileIo::read(member.process())).collect::<Result<Vec<_>, Error>>()?;
+        let file_sites: Vec<_> = members.iter().zip(&file_io).map(|(member, io)| sites.add(member.process(), &io.sites())).collect();
         let known = site_ids.into_iter().zip(&objects).zip(&group_numbers);
         let translators = known.map(|((sites, objects), groups)| IdTranslator { sites, objects, groups });
         let ranks: Vec<(&RankedProcess, IdTranslator)> = members.iter().zip(translators).collect();
+        for ((member, io), sites) in members.iter().zip(&file_io).zip(&file_sites) {
+            io.write(staging, member.rank, sites)?;
+        }
         let written: Vec<WriteStats> = ranks
             .par_iter()
             .map(|(member, translator)| {

@@ -1,6 +1,7 @@
 //! Changes to the program: compute times, collective algorithms, call overrides.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use sintonia_collective::{CollectiveAlgorithm, LibraryRules};
@@ -8,7 +9,7 @@ use sintonia_fit::SplitMix64;
 use sintonia_machine::CollectiveKind;
 
 use crate::Error;
-use crate::call_overrides::CallOverrides;
+use crate::call_overrides::{CallIndex, CallOverrides};
 use crate::core_waits::CoreWaitRemoval;
 use crate::schedule::{CallChunk, ChunkStatus, LocationId, Schedule};
 
@@ -22,6 +23,8 @@ pub struct ReplayChanges {
     pub segments: Vec<SegmentChange>,
     /// Changed compute times per rank between two call sites.
     pub loads: RankLoads,
+    /// Seconds by which the computation before individual calls is longer, or shorter if negative; each list in the order of the calls.
+    pub moved_work: Vec<Arc<MovedWork>>,
     /// Random noise added to computation.
     pub noise: Option<ComputeNoise>,
     /// Messages do not contend for links.
@@ -39,6 +42,9 @@ pub struct ReplayChanges {
     /// Calls whose dependency never arrives complete anyway: a truncated recording is not complete.
     pub force_progress: bool,
 }
+
+/// Seconds by which the computation before calls of each location changes, in the order of the calls.
+pub type MovedWork = FxHashMap<LocationId, Vec<(CallIndex, f64)>>;
 
 /// How a collective is simulated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,6 +95,14 @@ impl ReplayChanges {
     #[inline]
     pub fn affects_all_segments(&self) -> bool {
         !self.loads.0.is_empty() || self.noise.is_some()
+    }
+
+    /// Compute time before a call of a location after work was moved to or from there.
+    #[inline]
+    pub(crate) fn with_moved_work(&self, location: LocationId, call: CallIndex, seconds: f64) -> f64 {
+        let changes = self.moved_work.iter().filter_map(|moved| moved.get(&location));
+        let at_call = changes.filter_map(|calls| calls.binary_search_by_key(&call, |(index, _)| *index).ok().map(|found| calls[found].1));
+        at_call.fold(seconds, |seconds, change| (seconds + change).max(0.0))
     }
 
     /// Index of the first change that applies before a call site, for [`ReplayChanges::compute_time`].

@@ -53,6 +53,9 @@ pub(crate) struct RecordArgs {
     /// OpenMP regions: record them or not [default: on]
     #[arg(long, value_name = "on|off", value_parser = ["on", "off"])]
     openmp: Option<String>,
+    /// Accesses to files through the C library; off: they are not recorded [default: on]
+    #[arg(long, value_name = "on|off", value_parser = ["on", "off"])]
+    io: Option<String>,
     /// Memory per thread for calls not yet written to disk
     #[arg(long, value_name = "SIZE", default_value = "16M", value_parser = parse_size)]
     memory: u64,
@@ -169,6 +172,9 @@ fn environment(args: &RecordArgs, folder: &Path) -> Result<Vec<(&'static str, Os
     }
     if let Some(rate) = args.sample {
         environment.push(("SINTONIA_SAMPLE", rate.to_string().into()));
+    }
+    if let Some(io) = &args.io {
+        environment.push(("SINTONIA_IO", io.into()));
     }
     if let Some(scratch) = &args.scratch {
         environment.push(("SINTONIA_SCRATCH", std::path::absolute(scratch).unwrap_or_else(|_| scratch.clone()).into_os_string()));

@@ -3,6 +3,7 @@
 mod compare;
 mod display;
 mod explain;
+mod file_display;
 mod function_display;
 mod hosts;
 mod html;

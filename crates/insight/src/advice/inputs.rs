@@ -12,6 +12,7 @@ use sintonia_program::history::{CallId, History, Location};
 use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
 
+use super::serial_file_io::SerialFileIo;
 use super::site_groups::SiteGroups;
 use super::what_if::{WhatIfReplay, call_descriptor, is_blocking_transfer, is_consecutive_message};
 use crate::off_cpu::OffCpuIntervals;
@@ -116,6 +117,8 @@ pub struct AdviceInputs {
     pub partner_counts: BTreeMap<u32, u32>,
     /// Messages by (sender, receiver); empty on a single host.
     pub pairs: BTreeMap<(u32, u32), PairTraffic>,
+    /// File I/O that one rank does alone, by that rank.
+    pub serial_file_io: BTreeMap<u32, SerialFileIo>,
 }
 
 impl AdviceInputs {

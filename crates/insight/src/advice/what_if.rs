@@ -18,7 +18,7 @@ use sintonia_replay::Error;
 pub use sintonia_replay::call_overrides::CallOverride;
 use sintonia_replay::call_overrides::{CallOverrides, MAX_PREPARATION_S, RankRelocation, small_message};
 pub use sintonia_replay::changes::DurationChange;
-use sintonia_replay::changes::ReplayChanges;
+use sintonia_replay::changes::{MovedWork, ReplayChanges};
 use sintonia_replay::core_waits::CoreWaitRemoval;
 use sintonia_replay::engine::{self, RecordedNetwork, ReplayCosts};
 use sintonia_replay::schedule::LocationId;
@@ -40,6 +40,8 @@ const MIN_WAIT_NS: i64 = 1000;
 pub enum WhatIfChange {
     /// Different compute times of segments on these ranks.
     Computation(BTreeMap<(Segment, u32), DurationChange>),
+    /// Work moved between ranks.
+    Moved(Arc<MovedWork>),
     /// Calls at these sites are executed differently.
     Calls(Vec<u32>, CallOverride),
     /// Ranks moved to these hosts; messages that become intra-host take this multiple of their time.
@@ -109,6 +111,7 @@ impl<'a> WhatIfReplay<'a> {
                         pairs.for_each(|pair| changes.loads.change(pair, *rank, *takes));
                     }
                 }
+                WhatIfChange::Moved(work) => changes.moved_work.push(work.clone()),
                 WhatIfChange::Calls(sites, call_override) => {
                     sites.iter().flat_map(|site| self.sites.members(*site)).for_each(|site| overrides.add(*site, *call_override));
                 }

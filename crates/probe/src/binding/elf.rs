@@ -1,7 +1,9 @@
 //! ELF files in memory, as the dynamic linker left them: which functions they refer to, and where the addresses are stored.
 
 use std::ffi::{CStr, CString, OsStr, c_int, c_void};
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use libc::{Elf64_Phdr, Elf64_Rela, Elf64_Sym};
@@ -139,12 +141,13 @@ impl LoadedObject {
         if reference.relocation != RelocationKind::Slot {
             // SAFETY: the linker wrote an address here before the file's code could run.
             let address = unsafe { *(reference.address as *const usize) };
-            return (address != 0).then_some(address);
+            return (address != 0).then(|| function_behind(address, reference.name));
         }
-        crate::library::symbol(libc::RTLD_DEFAULT, reference.name).or_else(|| {
+        let found = crate::library::symbol(libc::RTLD_DEFAULT, reference.name).or_else(|| {
             let handle = open(&self.path)?;
             crate::library::symbol(handle, reference.name)
-        })
+        });
+        found.map(|address| function_behind(address, reference.name))
     }
 
     /// Replaces the address of a reference.
@@ -287,6 +290,30 @@ pub(super) fn object_containing(address: usize) -> Option<(usize, String)> {
     // SAFETY: dladdr returns a string.
     let path = OsStr::from_bytes(unsafe { CStr::from_ptr(info.dli_fname) }.to_bytes()).to_string_lossy().into_owned();
     Some((info.dli_fbase as usize, path))
+}
+
+/// The function itself if an address is that of a jump to it: in a program that is not position-independent and takes the address of a
+/// function, an entry of its own procedure linkage table stands for the function everywhere. That entry leads back to our stub.
+fn function_behind(address: usize, name: &str) -> usize {
+    const RTLD_DL_SYMENT: c_int = 1;
+    unsafe extern "C" {
+        fn dladdr1(address: *const c_void, info: *mut libc::Dl_info, extra: *mut *mut c_void, flags: c_int) -> c_int;
+    }
+    static PROGRAM: OnceLock<Option<Range<usize>>> = OnceLock::new();
+    let program = PROGRAM.get_or_init(|| objects().first().map(|program| program.base..program.end));
+    if !program.as_ref().is_some_and(|program| program.contains(&address)) {
+        return address;
+    }
+    // SAFETY: a struct of pointers, filled by dladdr1.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    let mut symbol = std::ptr::null_mut();
+    // SAFETY: both are valid for writes.
+    let found = unsafe { dladdr1(address as *const c_void, &mut info, &mut symbol, RTLD_DL_SYMENT) } != 0;
+    // SAFETY: with this flag, the result is the symbol at the address, or null.
+    let symbol = unsafe { symbol.cast::<Elf64_Sym>().as_ref() }.filter(|_| found && info.dli_saddr as usize == address);
+    let is_jump = symbol.is_some_and(|symbol| symbol.st_shndx == 0);
+    // The probe comes right after the program in the linker's order.
+    if is_jump { crate::library::symbol(libc::RTLD_NEXT, name).unwrap_or(address) } else { address }
 }
 
 /// A handle of an already loaded file.

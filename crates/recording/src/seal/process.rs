@@ -13,6 +13,9 @@ use crate::definitions::{
 use crate::error::{Error, WithPath};
 use crate::host::{HostDescription, OffCpuSource, ProcessLimits, ThreadUsage};
 
+/// A file with a higher number is damaged.
+const MAX_FILES: u32 = 1 << 16;
+
 /// A process as described by its definitions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ProcessDefinitions {
@@ -64,6 +67,10 @@ pub(super) struct ProcessDefinitions {
     pub samples: Option<PathBuf>,
     /// The file of its OpenMP regions.
     pub openmp: Option<PathBuf>,
+    /// Paths of the files it used.
+    pub files: Vec<String>,
+    /// Its files with counters of these, by their number.
+    pub file_counters: Vec<(u32, PathBuf)>,
     /// The files of its threads, by their number.
     pub threads: BTreeMap<u16, ThreadFiles>,
 }
@@ -79,6 +86,8 @@ pub(super) struct ThreadFiles {
     pub profile: Option<PathBuf>,
     /// When it was off the processor.
     pub off_cpu: Option<PathBuf>,
+    /// Its accesses to files that took long.
+    pub file_accesses: Option<PathBuf>,
 }
 
 /// All processes with definitions in a directory, and notes on files that belong to none.
@@ -109,6 +118,11 @@ pub(super) fn read_all(live: &Path) -> Result<(Vec<ProcessDefinitions>, Vec<Stri
             None => orphans += 1,
         }
     }
+    for (file, owner, piece) in names.iter().filter_map(|file| parse_counter_file(file)) {
+        if let Some(process) = processes.get_mut(owner) {
+            process.file_counters.push((piece, live.join(file)));
+        }
+    }
     let notes = (orphans > 0).then(|| format!("{orphans} files of calls have no definitions and were ignored"));
     Ok((processes.into_values().collect(), notes.into_iter().collect()))
 }
@@ -117,7 +131,13 @@ pub(super) fn read_all(live: &Path) -> Result<(Vec<ProcessDefinitions>, Vec<Stri
 fn parse_thread_file(file: &str) -> Option<(&str, &str, u16, &str)> {
     let (rest, kind) = file.rsplit_once('.')?;
     let (owner, thread) = rest.rsplit_once(".t")?;
-    matches!(kind, "calls" | "tail" | "profile" | "offcpu").then_some((file, owner, thread.parse().ok()?, kind))
+    matches!(kind, "calls" | "tail" | "profile" | "offcpu" | "io").then_some((file, owner, thread.parse().ok()?, kind))
+}
+
+/// Splits the name of a file with counters of files, `HOST-PID.pN.files`, into file, process and number.
+fn parse_counter_file(file: &str) -> Option<(&str, &str, u32)> {
+    let (owner, piece) = file.strip_suffix(".files")?.rsplit_once(".p")?;
+    Some((file, owner, piece.parse().ok()?))
 }
 
 impl ThreadFiles {
@@ -126,6 +146,7 @@ impl ThreadFiles {
             "calls" => &mut self.calls,
             "tail" => &mut self.tail,
             "offcpu" => &mut self.off_cpu,
+            "io" => &mut self.file_accesses,
             _ => &mut self.profile,
         };
         *slot = Some(path);
@@ -171,6 +192,11 @@ impl ProcessDefinitions {
             DefinitionRecord::Object(object) => self.objects.push(object),
             DefinitionRecord::Group(group) => self.groups.push(group),
             DefinitionRecord::Thread(thread) => _ = self.thread_numbers.insert(thread.system_id, thread.number),
+            // They are numbered in the order of their definition.
+            DefinitionRecord::File(file) => {
+                self.files.resize(self.files.len().max(file.id.min(MAX_FILES) as usize + 1), String::new());
+                self.files[file.id.min(MAX_FILES) as usize] = file.path;
+            }
             DefinitionRecord::Host(host) => self.host_description = Some(host),
             DefinitionRecord::Limits(limits) => self.limits = Some(limits),
             DefinitionRecord::Usage(usage) => _ = self.usage.insert(usage.thread, usage),

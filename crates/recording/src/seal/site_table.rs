@@ -75,8 +75,20 @@ impl SiteTable {
     /// All call sites, with their source frames resolved.
     pub(super) fn into_resolved(mut self) -> Vec<CallSiteDefinition> {
         symbols::resolve(&mut self.sites);
+        remove_checking_wrappers(&mut self.sites);
         remove_start_of_program(&mut self.sites);
         self.sites
+    }
+}
+
+/// Removes the inline functions of the C library's headers through which programs compiled with `_FORTIFY_SOURCE` call `read` and others.
+fn remove_checking_wrappers(sites: &mut [CallSiteDefinition]) {
+    let is_wrapper = |file: &String| file.starts_with("/usr/include/") && file.contains("/bits/");
+    for frames in sites.iter_mut().map(|site| &mut site.frames) {
+        let wrappers = frames.iter().take_while(|frame| frame.file.as_ref().is_some_and(is_wrapper)).count();
+        if wrappers < frames.len() {
+            frames.drain(..wrappers);
+        }
     }
 }
 
@@ -155,6 +167,19 @@ mod tests {
         let mut sites = SiteTable::default();
         let ids = sites.add(&process(0, &[(0, Some(0), 1), (1, Some(2), 2), (2, Some(1), 3)]), &[0, 1, 2, 7].map(raw::path_word));
         assert_eq!(ids.len(), 4);
+    }
+
+    #[test]
+    fn a_wrapper_in_a_header_of_the_c_library_is_not_the_call_site() {
+        let frame = |file: &str| SourceFrame { file: Some(file.into()), ..SourceFrame::default() };
+        let (header, own) = (frame("/usr/include/x86_64-linux-gnu/bits/stdio2.h"), frame("/home/me/a.c"));
+        let site = |frames: &[&SourceFrame]| CallSiteDefinition {
+            frames: frames.iter().map(|frame| (*frame).clone()).collect(),
+            ..CallSiteDefinition::default()
+        };
+        let mut sites = [site(&[&header, &own]), site(&[&own, &header]), site(&[&header])];
+        remove_checking_wrappers(&mut sites);
+        assert_eq!(sites, [site(&[&own]), site(&[&own, &header]), site(&[&header])]);
     }
 
     #[test]

@@ -202,6 +202,9 @@ impl<'a> ReplayState<'a> {
                 seconds,
             );
         }
+        if !self.changes.moved_work.is_empty() {
+            seconds = self.changes.with_moved_work(location.id, location.n_calls, seconds);
+        }
         match (polls_on, op) {
             (true, CallOp::Poll) => location.poll_time += if self.polls_take_time() { before } else { 0.0 },
             (true, _) => location.poll_time = 0.0,

@@ -5,7 +5,7 @@ use sintonia_insight::phase_efficiency::PhaseEfficiency;
 use sintonia_insight::report_rows::{ClockRepair, CoreDelay, CriticalPath, PathCall, PathSegment, RootCause, WaitState};
 use sintonia_insight::{CallSiteTotals, Efficiency, MessageSizeClass, RankPair, RankSpread, RankTimes, RunSummary};
 
-use crate::report::{SCREEN_COLUMNS, function_display, hosts, openmp_display, thread_display};
+use crate::report::{SCREEN_COLUMNS, file_display, function_display, hosts, openmp_display, thread_display};
 use crate::text::{
     binary_bytes, format_bytes, format_count, format_percent, format_plural, format_ranks, format_seconds, share_bar, shell_command,
     truncate_end, truncate_start, wrap,
@@ -64,7 +64,8 @@ impl ReportText<'_> {
             function_display::section(self.summary.computation.as_ref(), None),
         ];
         let why = why.into_iter().chain([self.tuning.clone()]);
-        let calls = [self.call_sites(MAX_CALL_SITES), self.operations(), self.time(), self.per_rank(), self.sizes(), self.pairs()];
+        let files = file_display::rows(self.summary, self.rank_seconds(), true);
+        let calls = [self.call_sites(MAX_CALL_SITES), self.operations(), files, self.time(), self.per_rank(), self.sizes(), self.pairs()];
         why.chain(calls).chain(hosts::sections(self.summary)).chain([self.remarks()]).collect()
     }
 
@@ -87,7 +88,8 @@ impl ReportText<'_> {
         let calls = self.call_sites(MAX_CALL_SITES.min(SCREEN_LINES.saturating_sub(used + 2)).max(1));
         used += lines(&calls);
         sections.push(calls);
-        for section in [self.sizes(), self.pairs(), self.time()] {
+        let files = file_display::rows(self.summary, self.rank_seconds(), false);
+        for section in [files, self.sizes(), self.pairs(), self.time()] {
             if used + lines(&section) <= SCREEN_LINES {
                 used += lines(&section);
                 sections.push(section);
