@@ -26,6 +26,7 @@ mod off_cpu;
 mod process;
 mod processor_set;
 mod profile;
+mod python;
 mod record_stream;
 mod recorder;
 mod requests;

@@ -19,7 +19,7 @@ static UNWINDER: Mutex<Option<StackUnwinder>> = Mutex::new(None);
 /// Which files are loaded: numbers of files loaded and unloaded so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LoadedFiles {
-    loaded: u64,
+    pub loaded: u64,
     pub unloaded: u64,
 }
 
