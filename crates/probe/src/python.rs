@@ -129,15 +129,28 @@ impl PythonInterpreter {
         self.layout.identity_words(&OwnMemory, frames)
     }
 
-    /// Whether an address is in the interpreter.
-    pub(crate) fn is_interpreter(&self, address: u64) -> bool {
-        file_of(address).is_some_and(|(base, _)| base == self.base)
+    /// What the code at an address is to a program in Python.
+    pub(crate) fn code_kind(&self, address: u64) -> CodeKind {
+        match file_of(address) {
+            None => CodeKind::Unknown,
+            Some((base, _)) if base == self.base => CodeKind::Interpreter,
+            Some((_, path)) if is_binding_file(&path) => CodeKind::Binding,
+            Some(_) => CodeKind::Other,
+        }
     }
 }
 
-/// Whether an address is in a file that only passes calls from Python on.
-pub(crate) fn is_binding(address: u64) -> bool {
-    file_of(address).is_some_and(|(_, path)| is_binding_file(&path))
+/// What native code is to a program in Python.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CodeKind {
+    /// The interpreter itself.
+    Interpreter,
+    /// It only passes calls from Python on.
+    Binding,
+    /// Any other file.
+    Other,
+    /// In no file: generated code, or no code at all.
+    Unknown,
 }
 
 fn is_binding_file(path: &str) -> bool {

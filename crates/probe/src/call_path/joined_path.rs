@@ -1,12 +1,12 @@
 //! A call path through native code and Python.
 //!
-//! From the call outwards: native frames up to the interpreter, without those of the bindings through which Python calls MPI, then the frames of
-//! Python. What is between frames of Python, and what started the interpreter, is left out: from 3.11 on, one native frame of the interpreter
+//! From the call outwards: native frames up to the interpreter, as far as they are in files, without those of the bindings through which Python
+//! calls MPI, then the frames of Python. What is between frames of Python, and what started the interpreter, is left out: from 3.11 on, one native frame of the interpreter
 //! runs many frames of Python.
 
 use super::loaded_code::UnwoundPath;
 use super::path_tree::PathFrame;
-use crate::python::{self, PythonFrameList, PythonInterpreter};
+use crate::python::{CodeKind, PythonFrameList, PythonInterpreter};
 
 /// The innermost frames of a path, innermost first.
 pub(super) fn frames(
@@ -20,8 +20,10 @@ pub(super) fn frames(
     let lines: Vec<PathFrame> = lines.map(PathFrame::Python).take(depth).collect();
     match interpreter {
         Some(interpreter) if !lines.is_empty() => {
-            let below = native.take_while(|address| !interpreter.is_interpreter(*address)).filter(|address| !python::is_binding(*address));
-            below.map(PathFrame::Native).chain(lines).take(depth).collect()
+            let kinds = native.map(|address| (address, interpreter.code_kind(address)));
+            let below = kinds.take_while(|(_, kind)| !matches!(kind, CodeKind::Interpreter | CodeKind::Unknown));
+            let below = below.filter(|(_, kind)| *kind == CodeKind::Other).map(|(address, _)| PathFrame::Native(address));
+            below.chain(lines).take(depth).collect()
         }
         _ => native.map(PathFrame::Native).take(depth).collect(),
     }
