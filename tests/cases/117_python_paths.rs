@@ -160,6 +160,10 @@ fn c120_readers_show_lines_of_python() {
         assert_eq!(wrapper, 2 * noted);
         assert!(run(&["report", &recording]).contains("program.py:"));
         assert!(run(&["graph", "--program", &recording]).contains("program.py:"));
-        run(&["export", "--to", "otf2", "-o", "trace", &recording]);
+        run(&["export", "--to", "otf2", "-o", "trace.otf2", &recording]);
+        let trace = Process::new(["otf2-print", "-G", "trace.otf2"]).run_in(folder.path());
+        let definitions = &trace.expect_status(0).stdout;
+        let has = |kind: &str, text: &str| definitions.lines().any(|line| line.starts_with(kind) && line.contains(text));
+        assert!(has("SOURCE_CODE_LOCATION", "program.py\"") && has("REGION ", "\"several_lines\"") && has("CALLING_CONTEXT ", "\"main\""));
     });
 }

@@ -37,15 +37,15 @@ impl PythonLayout {
         Some(bytes.chunks_exact(width).map(character).collect())
     }
 
-    /// Adds words that tell a text from another one at the same address: its length and its hash, or the end of its characters.
+    /// Adds words that tell a text from another one at the same address: its hash, or its length and the end of its characters.
     pub(super) fn text_identity(&self, memory: &impl ReadMemory, object: u64, words: &mut Vec<(u64, u64)>) -> Option<()> {
-        words.push((object + LENGTH, memory.word(object + LENGTH)?));
         let hash = memory.word(object + HASH)?;
         if hash != NO_HASH {
             words.push((object + HASH, hash));
             return Some(());
         }
         let characters = self.characters(memory, object)?;
+        words.push((object + LENGTH, memory.word(object + LENGTH)?));
         super::code_object::last_words(memory, characters.address, characters.bytes, words)
     }
 
