@@ -230,6 +230,30 @@ mod tests {
     }
 
     #[test]
+    fn paths_through_one_native_stack_are_told_apart_by_frames_of_python() {
+        let stack = vec![1, 2, 3, 4];
+        // A word that tells a code object from others.
+        let code = std::cell::Cell::new(51u64);
+        let python = |instruction| {
+            let mut list = PythonFrameList::new();
+            list.push(PythonFrame { code: 0x1000, instruction });
+            list
+        };
+        let mut paths = RememberedPaths::new();
+        for instruction in 0..100 {
+            let words = [(code.as_ptr() as u64, code.get())];
+            paths.insert(caller(&stack, 77), &path(&stack, &[1, 3]), (&python(instruction), &words), instruction as u32);
+        }
+        for instruction in 0..100 {
+            assert_eq!(paths.find(caller(&stack, 77), &python(instruction)), Some(instruction as u32));
+        }
+        assert_eq!(paths.find(caller(&stack, 77), &no_python()), None);
+        assert_eq!(paths.find(caller(&stack, 77), &python(100)), None);
+        code.set(52);
+        assert_eq!(paths.find(caller(&stack, 77), &python(5)), None, "another code object at the same address");
+    }
+
+    #[test]
     fn a_path_without_a_deciding_word_is_not_remembered() {
         let stack = vec![0; 4];
         let mut paths = RememberedPaths::new();

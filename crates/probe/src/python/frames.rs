@@ -30,10 +30,12 @@ pub(crate) struct PythonFrameList {
 }
 
 impl PythonFrameList {
+    /// No frames.
     pub(crate) fn new() -> PythonFrameList {
         PythonFrameList { count: 0, frames: [PythonFrame::default(); MAX_FRAMES], fingerprint: 0 }
     }
 
+    /// The frames.
     #[inline(always)]
     pub(crate) fn as_slice(&self) -> &[PythonFrame] {
         &self.frames[..self.count]
@@ -51,8 +53,9 @@ impl PythonFrameList {
         self.fingerprint = 0;
     }
 
+    /// Adds an outer frame; there must be room.
     #[inline(always)]
-    pub(super) fn push(&mut self, frame: PythonFrame) {
+    pub(crate) fn push(&mut self, frame: PythonFrame) {
         self.frames[self.count] = frame;
         self.count += 1;
         let mixed = (self.fingerprint ^ frame.code ^ (frame.instruction as u64) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
