@@ -10,7 +10,7 @@ const BYTES: u64 = 32;
 /// Files of the import system: its frames are left out, as in tracebacks of Python.
 const IMPORT_SYSTEM: &str = "<frozen importlib";
 /// Most bytes of a file name or a table of lines that are compared: the last ones.
-const MAX_COMPARED: u64 = 128;
+const MAX_COMPARED: u64 = 64;
 
 /// A place in a Python program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
