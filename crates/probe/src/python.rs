@@ -197,6 +197,10 @@ impl Symbols {
     fn address(&self, name: &CStr) -> Option<u64> {
         // SAFETY: a valid handle and name.
         let address = unsafe { libc::dlsym(self.0, name.as_ptr()) };
+        if address.is_null() {
+            // SAFETY: takes the error message away, so that the program does not see it.
+            unsafe { libc::dlerror() };
+        }
         (!address.is_null()).then_some(address as u64)
     }
 
