@@ -4,8 +4,8 @@
 //! frames of the interpreter are read as well, where CPython keeps them. The GIL is not taken and no reference is counted: a thread changes
 //! its frames only itself, and it is inside the MPI call; its frames refer to their code objects, whose names and lines never change.
 //!
-//! Where something is depends on the version ([`layout`]). A version that is not known exactly is left alone, with a note; before frames are
-//! read the first time, they are read once with reads that cannot fail the program ([`memory`]).
+//! Where something is depends on the version ([`layout`]). A version that is not known exactly is left alone, with a note; before frames
+//! are read the first time, they are read once with reads that cannot fail the program ([`memory`]).
 
 mod code_object;
 mod frames;
@@ -47,8 +47,8 @@ pub(crate) struct PythonInterpreter {
     line_of_instruction: unsafe extern "C" fn(*mut c_void, c_int) -> c_int,
 }
 
-/// The interpreter, if there is one whose frames can be read. `loaded` is the number of files that have been loaded so far: it is looked for
-/// again when there are more.
+/// The interpreter, if there is one whose frames can be read. `loaded` is the number of files that have been loaded so far: it is looked
+/// for again when there are more.
 pub(crate) fn interpreter(loaded: u64) -> Option<&'static PythonInterpreter> {
     if let Some(known) = INTERPRETER.get() {
         return known.as_ref();
@@ -101,8 +101,8 @@ impl PythonInterpreter {
     /// The state of this thread; `None` if Python does not know it, or does not run.
     #[inline(always)]
     fn thread_state(&self) -> Option<u64> {
-        // SAFETY: both only read, the second one a variable of this thread; neither needs the GIL. When the interpreter ends, it is no longer
-        // initialised before it frees the states of other threads.
+        // SAFETY: both only read, the second one a variable of this thread; neither needs the GIL. When the interpreter ends, it is no
+        // longer initialised before it frees the states of other threads.
         let state = unsafe { if (self.is_initialized)() == 0 { return None } else { (self.this_thread_state)() } };
         (!state.is_null()).then_some(state as u64)
     }
@@ -123,8 +123,8 @@ impl PythonInterpreter {
         self.layout.python_line(&OwnMemory, frame.code, line)
     }
 
-    /// Adds words that tell the code objects of frames from any others at the same addresses later: address and value. If each has its value, in
-    /// this order, the next can be read.
+    /// Adds words that tell the code objects of frames from any others at the same addresses later: address and value. If each has its
+    /// value, in this order, the next can be read.
     pub(crate) fn identity_words(&self, frames: &[PythonFrame]) -> Vec<(u64, u64)> {
         self.layout.identity_words(&OwnMemory, frames)
     }
@@ -175,7 +175,8 @@ fn file_of(address: u64) -> Option<(u64, String)> {
     }
 }
 
-/// Where symbols of the interpreter are looked up: in the program and the libraries it was started with, or in a library that was opened later.
+/// Where symbols of the interpreter are looked up: in the program and the libraries it was started with, or in a library that was opened
+/// later.
 struct Symbols(*mut c_void);
 
 impl Symbols {

@@ -168,7 +168,8 @@ def reloaded_module():
     for turn in range(10):
         module = types.ModuleType("reloaded")
         module.__dict__.update(note=note, barrier=barrier)
-        exec(compile("\n" * turn + "def work():\n    return note(), barrier()\n", "réloadé-тест-\U0001f600.py", "exec"), module.__dict__)
+        text = "\n" * turn + "def work():\n    return note(), barrier()\n"
+        exec(compile(text, "réloadé-тест-\U0001f600.py", "exec"), module.__dict__)
         module.work()
 
 

@@ -1,8 +1,8 @@
 //! A call path through native code and Python.
 //!
-//! From the call outwards: native frames up to the interpreter, as far as they are in files, without those of the bindings through which Python
-//! calls MPI, then the frames of Python. What is between frames of Python, and what started the interpreter, is left out: from 3.11 on, one native frame of the interpreter
-//! runs many frames of Python.
+//! From the call outwards: native frames up to the interpreter, as far as they are in files, without those of the bindings through which
+//! Python calls MPI, then the frames of Python. What is between frames of Python, and what started the interpreter, is left out: from 3.11
+//! on, one native frame of the interpreter runs many frames of Python.
 
 use super::loaded_code::UnwoundPath;
 use super::path_tree::PathFrame;

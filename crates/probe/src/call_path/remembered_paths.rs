@@ -4,8 +4,8 @@
 //! are those of a remembered path and every word that mattered has its value, the path is the same. One call site at one depth of the
 //! stack is often reached from several callers in turn, so there are several entries for each.
 //!
-//! In a thread that runs Python, the frames of Python are compared as well: code object and instruction. Memory of a code object may be used
-//! for another one later, so words that tell it from others are compared too.
+//! In a thread that runs Python, the frames of Python are compared as well: code object and instruction. Memory of a code object may be
+//! used for another one later, so words that tell it from others are compared too.
 
 use super::CallerRegisters;
 use super::loaded_code::UnwoundPath;

@@ -34,8 +34,8 @@ impl PythonLayout {
         Some(PythonLine { file, function: self.text(memory, name)?, line })
     }
 
-    /// Words that tell the code objects of frames from others at the same addresses: address and value. Each can be read if those before it have
-    /// their value. Code objects are freed with the last function, module or frame that uses them, and their memory is used again.
+    /// Words that tell the code objects of frames from others at the same addresses: address and value. Each can be read if those before it
+    /// have their value. Code objects are freed with the last function, module or frame that uses them, and their memory is used again.
     pub(super) fn identity_words(&self, memory: &impl ReadMemory, frames: &[PythonFrame]) -> Vec<(u64, u64)> {
         let mut words = Vec::with_capacity(8 * frames.len());
         // Files and code objects that occur several times are compared once.

@@ -1,7 +1,7 @@
 //! Where each version of CPython keeps frames and code objects, on 64-bit machines.
 //!
-//! Up to 3.12 that is a table, made from the headers of each version. From 3.13 on the interpreter has a table itself (`_Py_DebugOffsets` at
-//! the beginning of `_PyRuntime`), made for debuggers; its own layout is that of a minor version.
+//! Up to 3.12 that is a table, made from the headers of each version. From 3.13 on the interpreter has a table itself (`_Py_DebugOffsets`
+//! at the beginning of `_PyRuntime`), made for debuggers; its own layout is that of a minor version.
 
 use super::memory::ReadMemory;
 

@@ -1,4 +1,5 @@
-//! Call sites: converts addresses and call paths of many processes to places in executable files and lines of Python, each under its caller.
+//! Call sites: converts addresses and call paths of many processes to places in executable files and lines of Python, each under its
+//! caller.
 
 use std::collections::HashMap;
 
