@@ -30,6 +30,7 @@ mod perf_event;
 mod process;
 mod processor_set;
 mod profile;
+mod python;
 mod record_stream;
 mod recorder;
 mod requests;

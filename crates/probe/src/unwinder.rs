@@ -17,7 +17,7 @@ const RELATIVE_4_BYTES: u8 = 0x1b;
 /// Which files are loaded: numbers of files loaded and unloaded so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LoadedFiles {
-    loaded: u64,
+    pub loaded: u64,
     pub unloaded: u64,
 }
 

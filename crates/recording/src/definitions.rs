@@ -40,6 +40,8 @@ pub enum DefinitionRecord {
     Module(ModuleDefinition),
     /// A call path.
     CallPath(CallPathDefinition),
+    /// A line of Python on call paths.
+    PythonLine(PythonLineDefinition),
     /// A communicator it is a member of.
     Communicator(LocalCommunicator),
     /// A window or a file.
@@ -140,7 +142,7 @@ pub struct ModuleDefinition {
     pub path: String,
 }
 
-/// A call path: a return address under the path of its caller.
+/// A call path: a return address, or a line of Python, under the path of its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallPathDefinition {
     /// Its number in this process.
@@ -148,8 +150,24 @@ pub struct CallPathDefinition {
     /// The path of its caller, which is defined before it; none at the end of what could be unwound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<u32>,
-    /// The return address.
+    /// The return address; 0 of a line of Python.
     pub address: u64,
+    /// The number of the line of Python, which is defined before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub python: Option<u32>,
+}
+
+/// A line of a Python program.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PythonLineDefinition {
+    /// Its number in this process.
+    pub id: u32,
+    /// The file, as the code names it; `<string>` and the like for code that is not from a file.
+    pub file: String,
+    /// The function; `<module>` outside of all.
+    pub function: String,
+    /// The line in the file.
+    pub line: u32,
 }
 
 /// How threads are sampled.

@@ -243,9 +243,9 @@ pub struct ObjectDefinition {
 /// different callers is a call site of its own under each.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallSiteDefinition {
-    /// The executable or library that contains it.
+    /// The executable or library that contains it; the file of a line of Python.
     pub module: String,
-    /// The return address as a file offset.
+    /// The return address as a file offset; the line, of a line of Python.
     pub offset: u64,
     /// The call site, by index, of the function that contains it; none if that is not known, or `main` or the start of a thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]

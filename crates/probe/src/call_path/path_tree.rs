@@ -1,12 +1,13 @@
-//! The tree of call paths of this process: each node is a return address under the path of its caller.
+//! The tree of call paths of this process: each node is a return address, or a line of Python, under the path of its caller.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use sintonia_recording::definitions::{CallPathDefinition, DefinitionRecord};
+use sintonia_recording::definitions::{CallPathDefinition, DefinitionRecord, PythonLineDefinition};
 
 use crate::cancellation::CancellationGuard;
 use crate::process;
+use crate::python::PythonLine;
 use crate::unwinder::LoadedFiles;
 
 /// Most nodes. A program that recurses to ever new depths would fill the memory.
@@ -14,10 +15,28 @@ const MAX_NODES: u32 = 200_000;
 
 static TREE: Mutex<Option<PathTree>> = Mutex::new(None);
 
+/// A frame of a path.
+pub(super) enum PathFrame {
+    /// A return address.
+    Native(u64),
+    /// A line of Python.
+    Python(PythonLine),
+}
+
+/// What a node is, under its caller.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum NodeKind {
+    Address(u64),
+    /// A line of Python, by its number.
+    Python(u32),
+}
+
 #[derive(Default)]
 struct PathTree {
-    /// Numbers of nodes by caller and return address.
-    nodes: HashMap<(Option<u32>, u64), u32>,
+    /// Numbers of nodes by caller and kind.
+    nodes: HashMap<(Option<u32>, NodeKind), u32>,
+    /// Numbers of lines of Python.
+    lines: HashMap<PythonLine, u32>,
     /// Number of the next node.
     next: u32,
     /// The files that were loaded when nodes were defined last.
@@ -25,16 +44,20 @@ struct PathTree {
     is_full: bool,
 }
 
-/// The number of a path, given by its return addresses, innermost first. `None` if there are too many.
-pub(super) fn number_of(return_addresses: &[u64], loaded: LoadedFiles) -> Option<u32> {
+/// The number of a path, given by its frames, innermost first. `None` if there are too many.
+pub(super) fn number_of(frames: Vec<PathFrame>, loaded: LoadedFiles) -> Option<u32> {
     let _guard = CancellationGuard::new();
     // Held by another thread: its path is found at the next call.
     let mut tree = TREE.try_lock().ok()?;
     let tree = tree.get_or_insert_default();
     tree.update(loaded);
     let mut caller = None;
-    for address in return_addresses.iter().rev() {
-        caller = Some(tree.node(caller, *address)?);
+    for frame in frames.into_iter().rev() {
+        let kind = match frame {
+            PathFrame::Native(address) => NodeKind::Address(address),
+            PathFrame::Python(line) => NodeKind::Python(tree.line(line)),
+        };
+        caller = Some(tree.node(caller, kind)?);
     }
     caller
 }
@@ -53,8 +76,18 @@ impl PathTree {
         self.loaded = loaded;
     }
 
-    fn node(&mut self, caller: Option<u32>, address: u64) -> Option<u32> {
-        if let Some(number) = self.nodes.get(&(caller, address)) {
+    /// The number of a line of Python.
+    fn line(&mut self, line: PythonLine) -> u32 {
+        let new = self.lines.len() as u32;
+        *self.lines.entry(line).or_insert_with_key(|PythonLine { file, function, line }| {
+            let (file, function) = (file.clone(), function.clone());
+            process::define(&DefinitionRecord::PythonLine(PythonLineDefinition { id: new, file, function, line: *line }));
+            new
+        })
+    }
+
+    fn node(&mut self, caller: Option<u32>, kind: NodeKind) -> Option<u32> {
+        if let Some(number) = self.nodes.get(&(caller, kind)) {
             return Some(*number);
         }
         if self.next >= MAX_NODES {
@@ -65,8 +98,12 @@ impl PathTree {
         }
         let id = self.next;
         self.next += 1;
-        self.nodes.insert((caller, address), id);
-        process::define(&DefinitionRecord::CallPath(CallPathDefinition { id, caller, address }));
+        self.nodes.insert((caller, kind), id);
+        let (address, python) = match kind {
+            NodeKind::Address(address) => (address, None),
+            NodeKind::Python(line) => (0, Some(line)),
+        };
+        process::define(&DefinitionRecord::CallPath(CallPathDefinition { id, caller, address, python }));
         Some(id)
     }
 }

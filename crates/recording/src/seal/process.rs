@@ -8,7 +8,7 @@ use sintonia_mpi::FUNCTIONS;
 
 use crate::definitions::{
     CallPathDefinition, ClockReading, DefinitionRecord, EndDefinition, FORMAT_VERSION, LibraryDefinition, LocalCommunicator, LocalGroup,
-    LocalObject, MAX_RANKS, MeasuredClockOffset, ModuleDefinition, SamplingDefinition, WorldDefinition,
+    LocalObject, MAX_RANKS, MeasuredClockOffset, ModuleDefinition, PythonLineDefinition, SamplingDefinition, WorldDefinition,
 };
 use crate::error::{Error, WithPath};
 use crate::host::{HostDescription, OffCpuSource, ProcessLimits, ThreadUsage};
@@ -37,6 +37,8 @@ pub(super) struct ProcessDefinitions {
     pub modules: Vec<ModuleDefinition>,
     /// Its call paths, by their number, each with the number of modules that were defined before it.
     pub call_paths: BTreeMap<u32, (CallPathDefinition, usize)>,
+    /// Lines of Python on its call paths, by their number.
+    pub python_lines: BTreeMap<u32, PythonLineDefinition>,
     /// Communicators it is a member of.
     pub communicators: Vec<LocalCommunicator>,
     /// Windows and files.
@@ -188,6 +190,7 @@ impl ProcessDefinitions {
             DefinitionRecord::World(world) => self.world = Some(world),
             DefinitionRecord::Module(module) => self.modules.push(module),
             DefinitionRecord::CallPath(path) => _ = self.call_paths.insert(path.id, (path, self.modules.len())),
+            DefinitionRecord::PythonLine(line) => _ = self.python_lines.insert(line.id, line),
             DefinitionRecord::Communicator(communicator) => self.communicators.push(communicator),
             DefinitionRecord::Object(object) => self.objects.push(object),
             DefinitionRecord::Group(group) => self.groups.push(group),

@@ -16,10 +16,10 @@ use rayon::prelude::*;
 use super::cython;
 use crate::header::{CallSiteDefinition, SourceFrame};
 
-/// Fills in the source frames of call sites.
+/// Fills in the source frames of call sites that have none yet.
 pub(super) fn resolve(sites: &mut [CallSiteDefinition]) {
     let mut of_modules: Vec<(String, Vec<&mut CallSiteDefinition>)> = Vec::new();
-    for site in sites {
+    for site in sites.iter_mut().filter(|site| site.frames.is_empty()) {
         match of_modules.iter_mut().find(|(module, _)| *module == site.module) {
             Some((_, sites)) => sites.push(site),
             None => of_modules.push((site.module.clone(), vec![site])),
