@@ -4,6 +4,7 @@
 //! number, the number of samples that were lost, the number of samples, and for each sample the distance in ticks from the previous one
 //! (signed) and `frame << 3 | truncated << 2 | in MPI << 1 | in the kernel`. A CRC-32 of all that ends the file. A rank without samples has none.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -36,6 +37,18 @@ pub struct StackFrame {
     pub module: String,
 }
 
+impl StackFrame {
+    /// The name of the function; without a symbol, one that tells its file.
+    pub fn name(&self) -> Cow<'_, str> {
+        let file_name = self.module.rsplit('/').next().unwrap_or_default();
+        match &self.function {
+            Some(function) => function.into(),
+            None if file_name.is_empty() => "generated code".into(),
+            None => format!("code in {file_name}").into(),
+        }
+    }
+}
+
 /// The stack of a thread at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
@@ -60,6 +73,14 @@ pub struct ThreadSamples {
     pub lost: u64,
     /// The samples.
     pub samples: Vec<Sample>,
+}
+
+impl ThreadSamples {
+    /// Nanoseconds that a sample stands for. Samples that were lost count as those that were kept.
+    pub fn sample_ns(&self, period_ns: u64) -> u64 {
+        let (kept, lost) = (self.samples.len() as u128, u128::from(self.lost));
+        (u128::from(period_ns) * (kept + lost)).checked_div(kept).map_or(period_ns, |ns| ns as u64)
+    }
 }
 
 /// All frames of a recording.
