@@ -21,6 +21,9 @@ pub enum Error {
     /// The recording has only a profile, no calls.
     #[error("the recording has only a profile (record --profile); there are no calls to export")]
     ProfileOnly,
+    /// The recording has no samples.
+    #[error("the recording has no samples of stacks (record --sample off, an import, or a kernel that does not allow it)")]
+    NoSamples,
     /// A file violates its format.
     #[error("{}: {position}: {what}", path.display())]
     Malformed {
