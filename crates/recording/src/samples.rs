@@ -11,6 +11,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::definitions::FORMAT_VERSION;
 use crate::error::{Error, WithPath};
 use crate::json;
 use crate::sealed::varint;
@@ -75,17 +76,10 @@ pub struct ThreadSamples {
     pub samples: Vec<Sample>,
 }
 
-impl ThreadSamples {
-    /// Nanoseconds that a sample stands for. Samples that were lost count as those that were kept.
-    pub fn sample_ns(&self, period_ns: u64) -> u64 {
-        let (kept, lost) = (self.samples.len() as u128, u128::from(self.lost));
-        (u128::from(period_ns) * (kept + lost)).checked_div(kept).map_or(period_ns, |ns| ns as u64)
-    }
-}
-
 /// All frames of a recording.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct StackFile {
+    format: u32,
     frames: Vec<StackFrame>,
 }
 
@@ -95,7 +89,7 @@ fn file_name(rank: u32) -> String {
 
 /// Writes the frames of a recording; nothing if there are none.
 pub(crate) fn write_frames(folder: &Path, frames: Vec<StackFrame>) -> Result<(), Error> {
-    if frames.is_empty() { Ok(()) } else { json::write(&folder.join(FRAMES_FILE), &StackFile { frames }) }
+    if frames.is_empty() { Ok(()) } else { json::write(&folder.join(FRAMES_FILE), &StackFile { format: FORMAT_VERSION, frames }) }
 }
 
 /// The frames of a recording; none in one without samples.
@@ -170,6 +164,14 @@ pub(crate) fn read(folder: &Path, rank: u32) -> Result<Vec<ThreadSamples>, Error
         Ok(bytes) => Ok(decode(&bytes).unwrap_or_default()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         Err(source) => Err(Error::Io { path, source }),
+    }
+}
+
+impl ThreadSamples {
+    /// Nanoseconds that a sample stands for. Samples that were lost count as those that were kept.
+    pub fn sample_ns(&self, period_ns: u64) -> u64 {
+        let (kept, lost) = (self.samples.len() as u128, u128::from(self.lost));
+        (u128::from(period_ns) * (kept + lost)).checked_div(kept).map_or(period_ns, |ns| ns as u64)
     }
 }
 
