@@ -22,7 +22,9 @@ pub enum Error {
     #[error("the recording has only a profile (record --profile); there are no calls to export")]
     ProfileOnly,
     /// The recording has no samples.
-    #[error("the recording has no samples of stacks (record --sample off, an import, or a kernel that does not allow it)")]
+    #[error(
+        "the recording has no samples of stacks: it was made with `record --sample off`, the kernel does not allow them, or it is an import"
+    )]
     NoSamples,
     /// A file violates its format.
     #[error("{}: {position}: {what}", path.display())]

@@ -35,7 +35,7 @@ const SAMPLE_LOCATION_ID: u32 = 1;
 const SAMPLE_VALUE: u32 = 2;
 const SAMPLE_LABEL: u32 = 3;
 const LABEL_KEY: u32 = 1;
-const LABEL_NUM: u32 = 3;
+const LABEL_STR: u32 = 2;
 const MAPPING_ID: u32 = 1;
 const MAPPING_FILENAME: u32 = 5;
 const MAPPING_HAS_FUNCTIONS: u32 = 7;
@@ -136,10 +136,11 @@ impl<W: Write> ProfileWriter<W> {
             profile.nested(PROFILE_SAMPLE, |sample| {
                 sample.packed(SAMPLE_LOCATION_ID, stacks.path(node).map(|node| id(node.frame as usize)));
                 sample.packed(SAMPLE_VALUE, values);
+                // A number of 0 would be no label.
                 for (key, value) in labels {
                     sample.nested(SAMPLE_LABEL, |label| {
                         label.uint64(LABEL_KEY, strings.index(key));
-                        label.uint64(LABEL_NUM, value);
+                        label.uint64(LABEL_STR, strings.index(&value.to_string()));
                     });
                 }
             });
