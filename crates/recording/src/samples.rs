@@ -88,7 +88,7 @@ fn file_name(rank: u32) -> String {
 }
 
 /// Writes the frames of a recording; nothing if there are none.
-pub(crate) fn write_frames(folder: &Path, frames: Vec<StackFrame>) -> Result<(), Error> {
+pub fn write_frames(folder: &Path, frames: Vec<StackFrame>) -> Result<(), Error> {
     if frames.is_empty() { Ok(()) } else { json::write(&folder.join(FRAMES_FILE), &StackFile { format: FORMAT_VERSION, frames }) }
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn read_frames(folder: &Path) -> Result<Vec<StackFrame>, Error> {
 }
 
 /// Writes the file of a rank, with times in ticks; none if there are no samples.
-pub(crate) fn write(folder: &Path, rank: u32, threads: &[ThreadSamples]) -> Result<(), Error> {
+pub fn write(folder: &Path, rank: u32, threads: &[ThreadSamples]) -> Result<(), Error> {
     let mut bytes = MAGIC.to_vec();
     for thread in threads.iter().filter(|thread| !thread.samples.is_empty() || thread.lost > 0) {
         encode(&mut bytes, thread);
@@ -165,6 +165,15 @@ pub(crate) fn read(folder: &Path, rank: u32) -> Result<Vec<ThreadSamples>, Error
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         Err(source) => Err(Error::Io { path, source }),
     }
+}
+
+/// Gives each frame of a rank's samples another index.
+pub fn renumber_frames(folder: &Path, rank: u32, indices: &[u32]) -> Result<(), Error> {
+    let mut threads = read(folder, rank)?;
+    for sample in threads.iter_mut().flat_map(|thread| &mut thread.samples) {
+        sample.frame = indices[sample.frame as usize];
+    }
+    write(folder, rank, &threads)
 }
 
 impl ThreadSamples {
