@@ -19,14 +19,14 @@ static inline __attribute__((always_inline)) void spin(long count)
     for (long i = 0; i < count; i++) sink += i * 0.5;
 }
 
-__attribute__((noinline)) void alpha(long count) { spin(count); }
+__attribute__((noipa)) void alpha(long count) { spin(count); }
 
-__attribute__((noinline)) void beta(long count)
+__attribute__((noipa)) void beta(long count)
 {
     for (long i = 0; i < count; i++) sink -= i * 0.25;
 }
 
-__attribute__((noinline)) void outer(long count, double *in_alpha, double *in_beta)
+__attribute__((noipa)) void outer(long count, double *in_alpha, double *in_beta)
 {
     double begin = cpu_time();
     alpha(count);
