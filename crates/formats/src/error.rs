@@ -21,6 +21,11 @@ pub enum Error {
     /// The recording has only a profile, no calls.
     #[error("the recording has only a profile (record --profile); there are no calls to export")]
     ProfileOnly,
+    /// The recording has no samples.
+    #[error(
+        "the recording has no samples of stacks: it was made with `record --sample off`, the kernel does not allow them, or it is an import"
+    )]
+    NoSamples,
     /// A file violates its format.
     #[error("{}: {position}: {what}", path.display())]
     Malformed {

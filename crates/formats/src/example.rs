@@ -6,6 +6,7 @@
 use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
 use sintonia_recording::header::CommunicatorDefinition;
 use sintonia_recording::raw::{self, RequestRef};
+use sintonia_recording::samples::{Sample, StackFrame, ThreadSamples};
 use sintonia_recording::testing::{self, RecordingBuilder, TestRecording, collective, isend, message};
 
 /// Number of calls in the recording.
@@ -83,5 +84,37 @@ pub(crate) fn write_recording_with_worlds(ranks: &[Vec<TimedCall>], worlds: &[&s
             header.sites.iter_mut().for_each(|site| site.module = "/bin/main".into());
             header.ranks.iter_mut().for_each(|rank| (rank.begin_ns, rank.end_ns) = (0, 600));
         })
+        .write()
+}
+
+/// Writes a recording with samples: two threads of rank 0, of which one lost half of its samples, and one of rank 1.
+pub(crate) fn sampled_example() -> TestRecording {
+    let frame = |function: &str, line, caller| StackFrame {
+        caller,
+        function: Some(function.into()),
+        file: Some("/src/main.c".into()),
+        line: Some(line),
+        module: "/src/main".into(),
+    };
+    let library = StackFrame { module: "/lib/liba.so".into(), ..StackFrame::default() };
+    let frames = vec![frame("main", 3, None), frame("work", 8, Some(0)), frame("main", 4, None), library];
+    let sample = |time, frame| Sample { time, frame, in_kernel: false, in_mpi: false, is_truncated: false };
+    let first = vec![
+        sample(50, 1),
+        Sample { in_mpi: true, ..sample(150, 2) },
+        Sample { in_kernel: true, ..sample(200, 1) },
+        sample(250, 1),
+        Sample { in_mpi: true, in_kernel: true, ..sample(400, 2) },
+    ];
+    let second = vec![Sample { is_truncated: true, ..sample(60, 3) }];
+    let third = vec![sample(70, 1)];
+    let threads = |thread, lost, samples| ThreadSamples { thread, lost, samples };
+    RecordingBuilder::new()
+        .rank([send(1, 7, 1000).at(100, 200)])
+        .samples(10, &[threads(0, 5, first), threads(7, 0, second)])
+        .rank([receive("MPI_Recv", 0, 7, 1000).at(100, 210)])
+        .samples(10, &[threads(0, 0, third)])
+        .stack_frames(frames)
+        .header(|header| header.hosts = vec!["first".into()])
         .write()
 }

@@ -6,7 +6,6 @@
 //! other.
 
 mod fields;
-mod protobuf;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -21,10 +20,10 @@ use crate::error::PathContext;
 use crate::exported_calls::{self, ExportedCall};
 use crate::flows::{FlowEnd, FlowIds};
 use crate::host_metadata::process_label;
+use crate::protobuf::ProtobufMessage;
 use crate::timeline::{self, TimeOrigin};
 use crate::{Error, ExportSummary, single_file};
 use fields::*;
-use protobuf::ProtobufMessage;
 
 /// The name id of received messages; those of MPI functions follow.
 const ARRIVED_NAME_ID: u64 = 1;
@@ -314,7 +313,7 @@ fn push_annotation(event: &mut ProtobufMessage, index: usize, cell: CellValue) {
 mod tests {
     use super::*;
     use crate::example::{CALLS, example};
-    use protobuf::{ProtobufField, decode_fields};
+    use crate::protobuf::{ProtobufField, decode_fields};
 
     fn trace() -> Vec<u8> {
         let folder = tempfile::tempdir().unwrap();

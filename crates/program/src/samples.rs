@@ -56,8 +56,7 @@ pub fn activity(sample: &Sample, position: Option<CallPosition>) -> SampleActivi
 
 /// Nanoseconds that a sample of a thread stands for. Samples that were lost count as those that were not.
 pub fn sample_ns(thread: &ThreadSamples, period_ns: u64) -> u64 {
-    let (kept, lost) = (thread.samples.len() as u128, u128::from(thread.lost));
-    (u128::from(period_ns) * (kept + lost)).checked_div(kept).map_or(period_ns, |ns| ns as u64)
+    thread.sample_ns(period_ns)
 }
 
 /// A function of the program, of a library or of the system.
@@ -73,10 +72,7 @@ pub struct SampledFunction {
 
 impl SampledFunction {
     fn of(frame: &StackFrame) -> SampledFunction {
-        let file_name = frame.module.rsplit('/').next().unwrap_or_default();
-        let unknown = || if file_name.is_empty() { "generated code".to_owned() } else { format!("code in {file_name}") };
-        let name = frame.function.clone().unwrap_or_else(unknown);
-        SampledFunction { name, file: frame.file.clone(), module: frame.module.clone() }
+        SampledFunction { name: frame.name().into_owned(), file: frame.file.clone(), module: frame.module.clone() }
     }
 
     /// Its name without parameters.

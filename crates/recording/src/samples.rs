@@ -4,6 +4,7 @@
 //! number, the number of samples that were lost, the number of samples, and for each sample the distance in ticks from the previous one
 //! (signed) and `frame << 3 | truncated << 2 | in MPI << 1 | in the kernel`. A CRC-32 of all that ends the file. A rank without samples has none.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -35,6 +36,18 @@ pub struct StackFrame {
     pub line: Option<u32>,
     /// The executable or library; empty for code that is in no file.
     pub module: String,
+}
+
+impl StackFrame {
+    /// The name of the function; without a symbol, one that tells its file.
+    pub fn name(&self) -> Cow<'_, str> {
+        let file_name = self.module.rsplit('/').next().unwrap_or_default();
+        match &self.function {
+            Some(function) => function.into(),
+            None if file_name.is_empty() => "generated code".into(),
+            None => format!("code in {file_name}").into(),
+        }
+    }
 }
 
 /// The stack of a thread at a point in time.
@@ -75,7 +88,7 @@ fn file_name(rank: u32) -> String {
 }
 
 /// Writes the frames of a recording; nothing if there are none.
-pub(crate) fn write_frames(folder: &Path, frames: Vec<StackFrame>) -> Result<(), Error> {
+pub fn write_frames(folder: &Path, frames: Vec<StackFrame>) -> Result<(), Error> {
     if frames.is_empty() { Ok(()) } else { json::write(&folder.join(FRAMES_FILE), &StackFile { format: FORMAT_VERSION, frames }) }
 }
 
@@ -95,7 +108,7 @@ pub(crate) fn read_frames(folder: &Path) -> Result<Vec<StackFrame>, Error> {
 }
 
 /// Writes the file of a rank, with times in ticks; none if there are no samples.
-pub(crate) fn write(folder: &Path, rank: u32, threads: &[ThreadSamples]) -> Result<(), Error> {
+pub fn write(folder: &Path, rank: u32, threads: &[ThreadSamples]) -> Result<(), Error> {
     let mut bytes = MAGIC.to_vec();
     for thread in threads.iter().filter(|thread| !thread.samples.is_empty() || thread.lost > 0) {
         encode(&mut bytes, thread);
@@ -151,6 +164,23 @@ pub(crate) fn read(folder: &Path, rank: u32) -> Result<Vec<ThreadSamples>, Error
         Ok(bytes) => Ok(decode(&bytes).unwrap_or_default()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         Err(source) => Err(Error::Io { path, source }),
+    }
+}
+
+/// Gives each frame of a rank's samples another index.
+pub fn renumber_frames(folder: &Path, rank: u32, indices: &[u32]) -> Result<(), Error> {
+    let mut threads = read(folder, rank)?;
+    for sample in threads.iter_mut().flat_map(|thread| &mut thread.samples) {
+        sample.frame = indices[sample.frame as usize];
+    }
+    write(folder, rank, &threads)
+}
+
+impl ThreadSamples {
+    /// Nanoseconds that a sample stands for. Samples that were lost count as those that were kept.
+    pub fn sample_ns(&self, period_ns: u64) -> u64 {
+        let (kept, lost) = (self.samples.len() as u128, u128::from(self.lost));
+        (u128::from(period_ns) * (kept + lost)).checked_div(kept).map_or(period_ns, |ns| ns as u64)
     }
 }
 

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
-use sintonia_formats::{ExportSummary, chrome, csv, dimemas, goal, otf2, paraver, parquet, perfetto, smpi};
+use sintonia_formats::{
+    ExportSummary, chrome, collapsed, csv, dimemas, firefox, goal, otf2, paraver, parquet, perfetto, pprof, smpi, speedscope,
+};
 use sintonia_recording::Recording;
 
 use crate::error::usage_error;
@@ -23,9 +25,13 @@ pub(crate) struct ExportArgs {
     /// Output format [default: from the file extension]
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Option<ExportFormat>,
-    /// Output file: .otf2, .prv, .prv.gz, .pftrace, .json (Chrome), .parquet, .csv, .goal, .dim, .ti (SMPI) or .graph (METIS)
-    #[arg(short, long, value_name = "PATH")]
-    output: PathBuf,
+    /// Output file: .otf2, .prv, .prv.gz, .pftrace, .json (Chrome), .parquet, .csv, .goal, .dim, .ti (SMPI), .graph (METIS),
+    /// .speedscope.json, .collapsed, .pb.gz (pprof) or .firefox.json [default: the name of the recording, with the extension of --to]
+    #[arg(short, long, value_name = "PATH", required_unless_present = "to")]
+    output: Option<PathBuf>,
+    /// With --to collapsed: the rank is the outermost frame of each stack
+    #[arg(long)]
+    by_rank: bool,
     /// Replace an existing file
     #[arg(long)]
     force: bool,
@@ -57,15 +63,25 @@ enum ExportFormat {
     Smpi,
     /// Communication graph, as from `sintonia graph`
     Metis,
+    /// Sampled stacks, for speedscope.app
+    Speedscope,
+    /// Sampled stacks as text, for flamegraph.pl and inferno
+    Collapsed,
+    /// Sampled stacks, for `go tool pprof`
+    Pprof,
+    /// Sampled stacks, for profiler.firefox.com
+    Firefox,
 }
 
-/// Formats by file extension.
+/// Formats by file extension. An extension that ends like another one comes before it; the first one of a format is its default.
 const EXTENSIONS: &[(&str, ExportFormat)] = &[
     (".otf2", ExportFormat::Otf2),
     (".prv", ExportFormat::Paraver),
     (".prv.gz", ExportFormat::Paraver),
     (".pftrace", ExportFormat::Perfetto),
     (".perfetto-trace", ExportFormat::Perfetto),
+    (".speedscope.json", ExportFormat::Speedscope),
+    (".firefox.json", ExportFormat::Firefox),
     (".json", ExportFormat::Chrome),
     (".parquet", ExportFormat::Parquet),
     (".csv", ExportFormat::Csv),
@@ -74,6 +90,10 @@ const EXTENSIONS: &[(&str, ExportFormat)] = &[
     (".ti", ExportFormat::Smpi),
     (".graph", ExportFormat::Metis),
     (".metis", ExportFormat::Metis),
+    (".collapsed", ExportFormat::Collapsed),
+    (".folded", ExportFormat::Collapsed),
+    (".pb.gz", ExportFormat::Pprof),
+    (".pprof", ExportFormat::Pprof),
 ];
 
 /// The maximum number of incomplete ranks that are named.
@@ -81,15 +101,19 @@ const MAX_NAMED_RANKS: usize = 8;
 
 /// Runs `sintonia export`.
 pub(crate) fn run(args: ExportArgs) -> Result<ExitCode, Error> {
-    let path = &args.output;
     let format = args.chosen_format().unwrap_or_else(|| {
         let endings: Vec<&str> = EXTENSIONS.iter().map(|(ending, _)| *ending).collect();
+        let path = args.output.as_deref().unwrap_or(Path::new(""));
         let message = format!("{}: unknown format: use --to, or one of the extensions {}", path.display(), endings.join(", "));
         usage_error(message)
     });
-    let device = check_output(path, format, args.force)?;
+    if args.by_rank && format != ExportFormat::Collapsed {
+        usage_error("--by-rank is for --to collapsed")
+    }
+    let path = args.output_path(format);
+    let device = check_output(&path, format, args.force)?;
     let recording = Recording::open(&args.recording)?;
-    let mut written = match write_recording(&args, format, &recording) {
+    let mut written = match write_recording(&args, format, &recording, &path) {
         Err(error) if device && error.is_broken_pipe() => return Ok(ExitCode::SUCCESS),
         written => written?,
     };
@@ -106,8 +130,21 @@ pub(crate) fn run(args: ExportArgs) -> Result<ExitCode, Error> {
 
 impl ExportArgs {
     fn chosen_format(&self) -> Option<ExportFormat> {
-        let name = self.output.file_name()?.to_string_lossy().to_lowercase();
-        self.to.or_else(|| EXTENSIONS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, format)| *format))
+        let by_extension = || {
+            let name = self.output.as_deref()?.file_name()?.to_string_lossy().to_lowercase();
+            EXTENSIONS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, format)| *format)
+        };
+        self.to.or_else(by_extension)
+    }
+
+    /// Where to write; by default in the current folder, under the name of the recording.
+    fn output_path(&self, format: ExportFormat) -> PathBuf {
+        let default_path = || {
+            let name = self.recording.file_stem().unwrap_or_default().to_string_lossy();
+            let ending = EXTENSIONS.iter().find(|(_, known)| *known == format).map_or("", |(ending, _)| ending);
+            PathBuf::from(format!("{name}{ending}"))
+        };
+        self.output.clone().unwrap_or_else(default_path)
     }
 }
 
@@ -135,8 +172,7 @@ fn check_output(path: &Path, format: ExportFormat, force: bool) -> Result<bool, 
     }
 }
 
-fn write_recording(args: &ExportArgs, format: ExportFormat, recording: &Recording) -> Result<ExportSummary, Error> {
-    let path = &args.output;
+fn write_recording(args: &ExportArgs, format: ExportFormat, recording: &Recording, path: &Path) -> Result<ExportSummary, Error> {
     let write = match format {
         ExportFormat::Otf2 => otf2::write,
         ExportFormat::Paraver => paraver::write,
@@ -147,18 +183,22 @@ fn write_recording(args: &ExportArgs, format: ExportFormat, recording: &Recordin
         ExportFormat::Goal => goal::write,
         ExportFormat::Dimemas => dimemas::write,
         ExportFormat::Smpi => smpi::write,
-        ExportFormat::Metis => return write_metis_graph(args, recording),
+        ExportFormat::Metis => return write_metis_graph(args, recording, path),
+        ExportFormat::Speedscope => speedscope::write,
+        ExportFormat::Collapsed if args.by_rank => collapsed::write_by_rank,
+        ExportFormat::Collapsed => collapsed::write,
+        ExportFormat::Pprof => pprof::write,
+        ExportFormat::Firefox => firefox::write,
     };
     let progress = ProgressBar::new("writing ranks", recording.header.ranks.len());
     Ok(write(recording, path, &|| progress.step())?)
 }
 
 /// Writes the communication graph like `sintonia graph`, which also works for profiles.
-fn write_metis_graph(args: &ExportArgs, recording: &Recording) -> Result<ExportSummary, Error> {
-    let path = &args.output;
+fn write_metis_graph(args: &ExportArgs, recording: &Recording, path: &Path) -> Result<ExportSummary, Error> {
     graph::write_metis(&args.recording, recording, path)?;
     let bytes = fs::metadata(path).map_or(0, |file| file.len());
-    Ok(ExportSummary { files: vec![path.clone()], bytes, notes: Vec::new() })
+    Ok(ExportSummary { files: vec![path.to_owned()], bytes, notes: Vec::new() })
 }
 
 /// The incomplete ranks, in one sentence.
@@ -189,8 +229,23 @@ fn file_names(written: &ExportSummary) -> Vec<String> {
 mod tests {
     use super::*;
 
+    fn args(output: Option<&str>, to: Option<ExportFormat>) -> ExportArgs {
+        ExportArgs { recording: "runs/a.sin".into(), to, output: output.map(Into::into), by_rank: false, force: false, json: false }
+    }
+
     fn format(path: &str, to: Option<ExportFormat>) -> Option<ExportFormat> {
-        ExportArgs { recording: "a.sin".into(), to, output: path.into(), force: false, json: false }.chosen_format()
+        args(Some(path), to).chosen_format()
+    }
+
+    #[test]
+    fn the_default_output_is_named_after_the_recording() {
+        let path = |output, format| args(output, Some(format)).output_path(format).display().to_string();
+        assert_eq!(path(None, ExportFormat::Speedscope), "a.speedscope.json");
+        assert_eq!(path(None, ExportFormat::Pprof), "a.pb.gz");
+        assert_eq!(path(Some("b.x"), ExportFormat::Pprof), "b.x");
+        for (_, format) in EXTENSIONS {
+            assert_eq!(args(Some(&path(None, *format)), None).chosen_format(), Some(*format));
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Imports an OTF2 archive of any tool.
 //!
 //! The definitions are read completely, since everything refers to them; the events of each process are streamed. Regions of the program
-//! are not recorded as calls, but provide call sites.
+//! are not recorded as calls, but provide call sites and sampled stacks.
 
 mod archive_layout;
 mod call_sites;
@@ -9,6 +9,7 @@ mod call_writer;
 mod definitions;
 mod location_reader;
 mod rank_reader;
+mod region_samples;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use sintonia_otf2::ArchiveReader;
 use sintonia_recording::header::{LinearClock, RecordingHeader};
+use sintonia_recording::samples;
 
 use crate::error::{Error, PathContext};
 use crate::import::{ImportSummary, NANOSECOND_CLOCK, StagedRecording};
@@ -25,6 +27,7 @@ use archive_layout::ArchiveLayout;
 use call_sites::CallSiteIndex;
 use definitions::ArchiveDefinitions;
 use rank_reader::{ImportedRank, OmissionCounts};
+use region_samples::RegionStacks;
 
 /// Imports an OTF2 archive: its anchor file `NAME.otf2`, or a folder that contains one.
 pub fn read(path: &Path, into: &Path) -> Result<ImportSummary, Error> {
@@ -33,6 +36,7 @@ pub fn read(path: &Path, into: &Path) -> Result<ImportSummary, Error> {
     let ranks = trace.layout.processes.par_iter().map(|process| rank_reader::read(&trace, process, recording.folder()));
     let mut ranks = ranks.collect::<Result<Vec<_>, Error>>()?;
     ranks.sort_by_key(|rank| rank.rank.rank);
+    write_stacks(&trace, &ranks, recording.folder())?;
     let calls = ranks.iter().map(|rank| rank.rank.calls).sum();
     let mut imported = ImportSummary { ranks: trace.layout.size, calls, notes: notes(&trace, &ranks) };
     let creator = trace.archive.anchor().creator.clone();
@@ -41,6 +45,15 @@ pub fn read(path: &Path, into: &Path) -> Result<ImportSummary, Error> {
         imported.notes.insert(0, format!("{creator} made the trace"));
     }
     Ok(imported)
+}
+
+/// Writes the frames of all ranks, and gives those of each rank's samples their common index.
+fn write_stacks(trace: &OpenArchive, ranks: &[ImportedRank], folder: &Path) -> Result<(), Error> {
+    let mut stacks = RegionStacks::default();
+    for rank in ranks.iter().filter(|rank| !rank.stacks.is_empty()) {
+        samples::renumber_frames(folder, rank.rank.rank, &stacks.merge(&rank.stacks))?;
+    }
+    Ok(samples::write_frames(folder, stacks.to_stack_frames(&trace.definitions))?)
 }
 
 /// Finds the anchor file.
@@ -92,12 +105,20 @@ impl OpenArchive {
 
     /// Converts a timestamp to ticks of the recording.
     fn to_ticks(&self, time: u64) -> u64 {
-        let ArchiveDefinitions { resolution, offset, .. } = self.definitions;
-        let since = time.saturating_sub(offset - self.start_offset());
+        self.to_ns(time.saturating_sub(self.definitions.offset - self.start_offset()))
+    }
+
+    /// Time between two samples of a location.
+    fn sample_period_ns(&self) -> u64 {
+        region_samples::sample_period_ns(self.to_ns(self.definitions.length))
+    }
+
+    fn to_ns(&self, duration: u64) -> u64 {
+        let resolution = self.definitions.resolution;
         if resolution == NANOSECOND_RESOLUTION {
-            return since;
+            return duration;
         }
-        let nanoseconds = u128::from(since) * u128::from(NANOSECOND_RESOLUTION) / u128::from(resolution);
+        let nanoseconds = u128::from(duration) * u128::from(NANOSECOND_RESOLUTION) / u128::from(resolution);
         u64::try_from(nanoseconds).unwrap_or(u64::MAX)
     }
 }

@@ -10,13 +10,14 @@ use tempfile::TempDir;
 use super::calls::TestCall;
 use crate::Recording;
 use crate::call_table::CallDescriptor;
-use crate::definitions::FORMAT_VERSION;
+use crate::definitions::{FORMAT_VERSION, SamplingDefinition};
 use crate::header::{
     CallSiteDefinition, CommunicatorDefinition, LinearClock, ObjectDefinition, ProcessExit, RecordedRank, RecordingHeader, SourceFrame,
 };
 use crate::host::OffCpuSource;
 use crate::neighbours::{self, TopologyNeighbours};
 use crate::off_cpu::{self, ThreadOffCpu};
+use crate::samples::{self, StackFrame, ThreadSamples};
 use crate::sealed::{RankFileWriter, TickTotals, WriteStats};
 
 /// Lines of the program; each can be a call site.
@@ -114,6 +115,20 @@ impl RecordingBuilder {
         let rank = self.header.ranks.last_mut().expect("a rank");
         off_cpu::write(&self.folder, rank.rank, threads).expect("a file for the rank");
         rank.off_cpu = Some(OffCpuSource::ContextSwitches);
+        self
+    }
+
+    /// The samples of the threads of the latest rank, taken after this time on the processor.
+    pub fn samples(mut self, period_ns: u64, threads: &[ThreadSamples]) -> RecordingBuilder {
+        let rank = self.header.ranks.last_mut().expect("a rank");
+        samples::write(&self.folder, rank.rank, threads).expect("a file for the rank");
+        rank.sampling = Some(SamplingDefinition { period_ns, kernel: true, stacks: true });
+        self
+    }
+
+    /// The frames of all sampled stacks.
+    pub fn stack_frames(self, frames: Vec<StackFrame>) -> RecordingBuilder {
+        samples::write_frames(&self.folder, frames).expect("a file for the frames");
         self
     }
 

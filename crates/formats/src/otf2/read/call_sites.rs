@@ -131,11 +131,16 @@ impl CallSiteIndex {
 }
 
 /// Remaining bytes of names.
-struct TextBudget(usize);
+pub(super) struct TextBudget(usize);
 
 impl TextBudget {
+    /// The names of all call sites, or of all frames.
+    pub(super) fn new() -> TextBudget {
+        TextBudget(MAX_TEXT_BYTES)
+    }
+
     /// Copies a name, unless it is empty or exceeds the budget.
-    fn copy_text(&mut self, name: &str) -> Option<String> {
+    pub(super) fn copy_text(&mut self, name: &str) -> Option<String> {
         self.0 = self.0.checked_sub(name.len())?;
         Some(name.to_owned()).filter(|name| !name.is_empty())
     }

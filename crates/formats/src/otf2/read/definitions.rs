@@ -20,6 +20,8 @@ pub(super) struct ArchiveDefinitions {
     pub resolution: u64,
     /// The trace's start time in ticks.
     pub offset: u64,
+    /// Its length in ticks.
+    pub length: u64,
     /// The start time in nanoseconds since 1970.
     pub real_time: Option<u64>,
     strings: IdTable<String>,
@@ -165,8 +167,8 @@ impl ArchiveDefinitions {
 
     fn add(&mut self, definition: Definition) {
         match definition {
-            Definition::ClockProperties { timer_resolution, global_offset, realtime_timestamp, .. } => {
-                (self.resolution, self.offset) = (timer_resolution.max(1), global_offset);
+            Definition::ClockProperties { timer_resolution, global_offset, trace_length, realtime_timestamp } => {
+                (self.resolution, self.offset, self.length) = (timer_resolution.max(1), global_offset, trace_length);
                 self.real_time = Some(realtime_timestamp).filter(|time| *time != UNDEFINED_UINT64);
             }
             Definition::String { reference, string } => self.strings.insert(reference.0, string),

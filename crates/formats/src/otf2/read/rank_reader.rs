@@ -6,8 +6,10 @@ use std::path::Path;
 
 use sintonia_mpi::{FunctionId, FunctionRole};
 use sintonia_recording::call_table::CallDescriptor;
+use sintonia_recording::definitions::SamplingDefinition;
 use sintonia_recording::header::{ProcessExit, RecordedRank};
 use sintonia_recording::raw::part;
+use sintonia_recording::samples::{self, ThreadSamples};
 
 use crate::error::Error;
 use crate::otf2::attributes::{CallAttribute, CallAttributeList};
@@ -18,6 +20,7 @@ use crate::otf2::read::OpenArchive;
 use crate::otf2::read::archive_layout::MpiProcess;
 use crate::otf2::read::call_writer::ImportedCallWriter;
 use crate::otf2::read::location_reader::LocationReader;
+use crate::otf2::read::region_samples::{RegionSampler, RegionStacks};
 use sintonia_otf2::buffer::UNDEFINED_UINT32;
 
 /// Limit of nested regions.
@@ -33,6 +36,8 @@ pub(super) struct ImportedRank {
     pub deviation: f64,
     /// What was left out.
     pub omissions: OmissionCounts,
+    /// The frames of its samples.
+    pub stacks: RegionStacks,
 }
 
 /// Counts of what the recording lacks or shows differently.
@@ -70,7 +75,8 @@ pub(super) fn read(trace: &OpenArchive, process: &MpiProcess, folder: &Path) -> 
     let mut streams = Vec::new();
     for (thread, id) in &process.threads {
         let location = LocationReader::open(&trace.archive, *id)?;
-        streams.push(ThreadStream { thread: *thread, location, next: None, regions: Vec::new(), call: None });
+        let sampler = RegionSampler::new(trace.sample_period_ns());
+        streams.push(ThreadStream { thread: *thread, location, next: None, regions: Vec::new(), call: None, sampler });
     }
     let mut reader = RankImporter {
         trace,
@@ -82,6 +88,7 @@ pub(super) fn read(trace: &OpenArchive, process: &MpiProcess, folder: &Path) -> 
         command: Vec::new(),
         pid: 0,
         omissions: OmissionCounts::default(),
+        stacks: RegionStacks::default(),
     };
     for stream in &mut streams {
         stream.advance(trace)?;
@@ -92,7 +99,7 @@ pub(super) fn read(trace: &OpenArchive, process: &MpiProcess, folder: &Path) -> 
         reader.process_event(stream)?;
         stream.advance(trace)?;
     }
-    reader.finish(process, streams)
+    reader.finish(process, streams, folder)
 }
 
 /// The event stream of a thread.
@@ -104,6 +111,7 @@ struct ThreadStream {
     /// Open regions of the program.
     regions: Vec<u32>,
     call: Option<OpenCall>,
+    sampler: RegionSampler,
 }
 
 impl ThreadStream {
@@ -138,6 +146,7 @@ struct RankImporter<'a> {
     command: Vec<String>,
     pid: u32,
     omissions: OmissionCounts,
+    stacks: RegionStacks,
 }
 
 impl RankImporter<'_> {
@@ -145,6 +154,7 @@ impl RankImporter<'_> {
         let Some((time, event)) = stream.next.take() else { return Ok(()) };
         let time = self.trace.to_ticks(time);
         self.span = Some((self.span.map_or(time, |(first, _)| first), time));
+        stream.sampler.sample_until(time, &stream.regions, stream.call.is_some(), &mut self.stacks);
         match event {
             MpiEvent::Enter(region) => self.enter(stream, time, region, None),
             MpiEvent::CallingContextEnter(context) => {
@@ -202,6 +212,7 @@ impl RankImporter<'_> {
         match &mut stream.call {
             None => {
                 stream.regions.pop();
+                stream.sampler.leave_to(stream.regions.len());
                 Ok(())
             }
             Some(call) if call.nested_regions > 0 => {
@@ -322,17 +333,20 @@ impl RankImporter<'_> {
         }
     }
 
-    fn finish(mut self, process: &MpiProcess, streams: Vec<ThreadStream>) -> Result<ImportedRank, Error> {
+    fn finish(mut self, process: &MpiProcess, streams: Vec<ThreadStream>, folder: &Path) -> Result<ImportedRank, Error> {
         let (first, last) = self.span.unwrap_or((0, 0));
         let deviation = streams.iter().map(|stream| stream.location.clock_deviation()).fold(0.0, f64::max);
-        let mut cut = false;
+        let (mut cut, mut sampled) = (false, Vec::new());
         for mut stream in streams {
             if let Some(mut call) = stream.call.take() {
                 call.decoded.descriptor.parts |= part::UNFINISHED;
                 cut = true;
                 self.end_call(stream.thread, call, last)?;
             }
+            sampled.push(ThreadSamples { thread: stream.thread, lost: 0, samples: stream.sampler.into_samples() });
         }
+        samples::write(folder, process.rank, &sampled)?;
+        let sampling = SamplingDefinition { period_ns: self.trace.sample_period_ns(), kernel: false, stacks: true };
         let ends = [
             (cut, ProcessExit::CutShort),
             (self.mpi_span[1].is_some(), ProcessExit::Finalized),
@@ -352,11 +366,12 @@ impl RankImporter<'_> {
             end_ns: clock.ticks_to_ns(self.mpi_span[1].unwrap_or(last)),
             end,
             clock,
+            sampling: (!self.stacks.is_empty()).then_some(sampling),
             ..RecordedRank::default()
         };
         for (name, value) in self.trace.definitions.rank_properties.get(&process.location_group).into_iter().flatten() {
             properties::apply_rank_property(&mut rank, name, value);
         }
-        Ok(ImportedRank { rank, command: self.command, deviation, omissions: self.omissions })
+        Ok(ImportedRank { rank, command: self.command, deviation, omissions: self.omissions, stacks: self.stacks })
     }
 }

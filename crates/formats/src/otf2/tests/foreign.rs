@@ -589,3 +589,40 @@ fn the_paradigm_of_a_group_says_whose_communicator_it_is() {
     let (_folder, recording, _) = super::import(folder.path());
     assert_eq!(recording.header.communicators.len(), 3, "the world and two of one");
 }
+
+#[test]
+fn regions_of_the_program_are_sampled_stacks() {
+    const WORK: u32 = 50;
+    let mut trace = Foreign::new();
+    let parts = [
+        DefinitionField::U32(WORK),
+        DefinitionField::StringRef("work"),
+        DefinitionField::StringRef(""),
+        DefinitionField::U8(0),
+        DefinitionField::StringRef("work.c"),
+        DefinitionField::U32(1),
+        DefinitionField::U32(9),
+    ];
+    trace.definitions.add(kind::REGION, &parts);
+    // Of the second process first, so that frames are numbered otherwise.
+    trace.threads[2].extend([(10, MpiEvent::Enter(WORK)), (20, MpiEvent::Leave(WORK))]);
+    trace.threads[0].extend([(10, MpiEvent::Enter(MAIN)), (20, MpiEvent::Enter(WORK)), (50, MpiEvent::Leave(WORK))]);
+    trace.call("MPI_Barrier", [50, 70], &[]);
+    trace.threads[0].push((90, MpiEvent::Leave(MAIN)));
+    let (_folder, recording, _) = trace.import();
+    let frames = recording.stack_frames().unwrap();
+    // A hundred ticks of the trace are ten thousand samples.
+    let counts = |rank: u32| {
+        let mut counts: std::collections::BTreeMap<(Vec<&str>, bool), usize> = std::collections::BTreeMap::new();
+        for sample in recording.samples(rank).unwrap().iter().flat_map(|thread| &thread.samples) {
+            let stack = std::iter::successors(Some(sample.frame), |frame| frames[*frame as usize].caller);
+            let names = stack.map(|frame| frames[frame as usize].function.as_deref().unwrap()).collect();
+            *counts.entry((names, sample.in_mpi)).or_default() += 1;
+        }
+        counts.into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(counts(0), [((vec!["main"], false), 3000), ((vec!["main"], true), 2000), ((vec!["work", "main"], false), 3000)]);
+    assert_eq!(counts(1), [((vec!["work"], false), 1000)]);
+    assert_eq!(frames[2].file.as_deref(), Some("work.c"));
+    assert_eq!(recording.header.ranks[0].sampling.unwrap().period_ns, 100_000);
+}

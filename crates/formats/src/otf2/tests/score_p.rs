@@ -64,3 +64,21 @@ fn the_folder_of_the_trace_will_do() {
     let (_folder, recording, _) = import(archive().parent().unwrap());
     assert_eq!(recording.header.size, 2);
 }
+
+#[test]
+fn functions_of_the_program_are_sampled_and_mpi_has_its_time() {
+    let (_folder, recording, _) = import(&archive());
+    let frames = recording.stack_frames().unwrap();
+    assert!(frames.iter().any(|frame| frame.function.as_deref() == Some("int main(int, char**)")), "{frames:?}");
+    for rank in [0, 1] {
+        let period_ns = recording.header.ranks[rank as usize].sampling.unwrap().period_ns;
+        let threads = recording.samples(rank).unwrap();
+        let in_mpi = threads.iter().flat_map(|thread| &thread.samples).filter(|sample| sample.in_mpi).count();
+        let expected: i64 = calls(&recording, rank).iter().map(|call| call.times[1] - call.times[0]).sum();
+        let difference = (in_mpi as i64 * period_ns as i64 - expected).abs();
+        assert!(
+            difference < expected / 50 + 20 * period_ns as i64,
+            "rank {rank}: {in_mpi} samples of {period_ns} ns, {expected} ns in calls"
+        );
+    }
+}

@@ -2,7 +2,7 @@
 
 /// A message being written.
 #[derive(Default)]
-pub(super) struct ProtobufMessage(Vec<u8>);
+pub(crate) struct ProtobufMessage(Vec<u8>);
 
 /// Wire types, in the low bits of a field's key.
 const VARINT: u32 = 0;
@@ -10,39 +10,44 @@ const FIXED64: u32 = 1;
 const BYTES: u32 = 2;
 
 impl ProtobufMessage {
-    pub(super) fn as_bytes(&self) -> &[u8] {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 
     /// An unsigned number, flag or enum value.
-    pub(super) fn uint64(&mut self, field: u32, number: u64) {
+    pub(crate) fn uint64(&mut self, field: u32, number: u64) {
         self.push_varint((field << 3 | VARINT).into());
         self.push_varint(number);
     }
 
     /// A signed number.
-    pub(super) fn int64(&mut self, field: u32, number: i64) {
+    pub(crate) fn int64(&mut self, field: u32, number: i64) {
         self.uint64(field, number as u64);
     }
 
     /// A 64-bit fixed-width number.
-    pub(super) fn fixed64(&mut self, field: u32, number: u64) {
+    pub(crate) fn fixed64(&mut self, field: u32, number: u64) {
         self.push_varint((field << 3 | FIXED64).into());
         self.0.extend_from_slice(&number.to_le_bytes());
     }
 
-    pub(super) fn string(&mut self, field: u32, text: &str) {
+    pub(crate) fn string(&mut self, field: u32, text: &str) {
         self.push_varint((field << 3 | BYTES).into());
         self.push_varint(text.len() as u64);
         self.0.extend_from_slice(text.as_bytes());
     }
 
+    /// Repeated numbers.
+    pub(crate) fn packed(&mut self, field: u32, numbers: impl IntoIterator<Item = u64>) {
+        self.nested(field, |inner| numbers.into_iter().for_each(|number| inner.push_varint(number)));
+    }
+
     /// A nested message.
-    pub(super) fn nested(&mut self, field: u32, fill: impl FnOnce(&mut ProtobufMessage)) {
+    pub(crate) fn nested(&mut self, field: u32, fill: impl FnOnce(&mut ProtobufMessage)) {
         self.push_varint((field << 3 | BYTES).into());
         let start = self.0.len();
         fill(self);
@@ -64,7 +69,7 @@ impl ProtobufMessage {
 /// A decoded field: number and value.
 #[cfg(test)]
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ProtobufField<'a> {
+pub(crate) enum ProtobufField<'a> {
     /// A number of any wire type.
     Number(u32, u64),
     /// A string or message.
@@ -73,7 +78,7 @@ pub(super) enum ProtobufField<'a> {
 
 /// The fields of a message, for tests.
 #[cfg(test)]
-pub(super) fn decode_fields(mut bytes: &[u8]) -> Vec<ProtobufField<'_>> {
+pub(crate) fn decode_fields(mut bytes: &[u8]) -> Vec<ProtobufField<'_>> {
     fn varint(bytes: &mut &[u8]) -> u64 {
         let mut number = 0;
         for index in 0.. {
@@ -125,6 +130,7 @@ mod tests {
         assert_eq!(bytes(|m| m.string(2, "testing")), *b"\x12\x07testing");
         assert_eq!(bytes(|m| m.nested(3, |inner| inner.uint64(1, 150))), [0x1a, 0x03, 0x08, 0x96, 0x01]);
         assert_eq!(bytes(|m| m.fixed64(47, 1)), [0xf9, 0x02, 1, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes(|m| m.packed(6, [3, 270, 86942])), [0x32, 0x06, 0x03, 0x8e, 0x02, 0x9e, 0xa7, 0x05]);
         assert_eq!(bytes(|m| m.int64(4, -2)), [0x20, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]);
     }
 
