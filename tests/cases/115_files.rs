@@ -183,3 +183,14 @@ fn c119_what_the_advice_promises_is_saved_when_all_ranks_write() {
         retry_until_ok(check);
     });
 }
+
+#[test]
+fn c120_a_killed_process_loses_no_counters() {
+    for_every_mpi(|mpi| {
+        let folder = fresh_dir();
+        compile(&mpi.cc, folder.path(), "killed.c", &[], "killed", &mpi.link);
+        let command = record_command(&folder.path().join("run.sin"), &[], mpi.launch(1, &["./killed".into()]));
+        assert_ne!(Process::new(command).env(&mpi.env).run_in(folder.path()).status, 0);
+        assert_eq!(reported(&report(folder.path())), [("data".to_owned(), vec![1, 0, 1000, 0, 8000, 1, 0])].into());
+    });
+}
