@@ -70,7 +70,7 @@ test('a node is found by its path, also with lines', () => {
 test('a difference matches functions by name, wherever the program was built', () => {
     const elsewhere = [
         { ...FUNCTIONS[1], file: '/b/x.c' },
-        { ...FUNCTIONS[0], file: '/b/x.c' },
+        { ...FUNCTIONS[0], file: '/b/renamed.c' },
         { ...FUNCTIONS[2], name: 'log' },
     ];
     const base = { caller: [-1, 0, 1], function: [1, 0, 2], self: [10, 80, 30], computation: [120, 110, 30], kernel: [0, 0, 0], mpi: [0, 0, 0] };
@@ -127,6 +127,8 @@ test('a query follows the selection; a file only has the whole run and single ra
     const stored = stackQueries(current, 0, 4, undefined, false);
     assert.deepEqual([stored.selected.ranks, stored.selected.from, stored.coversMore], [undefined, undefined, true]);
     assert.equal(stackQueries({ recording: 0, ranks: '3', viewParams: {} }, 0, 4, undefined, false).coversMore, false);
+    const others = stackQueries({ recording: 0, viewParams: {} }, 0, 4, { ranks: '0' }, false);
+    assert.deepEqual([others.selected.ranks, others.coversMore], [undefined, true], 'three other ranks are not stored as one answer');
 });
 
 test('a baseline is a group of ranks or another recording', () => {

@@ -15,6 +15,9 @@ export default async function functionsFile(driver) {
     assert.equal(await page.locator('.source-lines .code').count(), hasSource ? await page.locator('.source-lines tbody tr').count() : 0);
     await driver.go('functions?ranks=1');
     await page.getByText('of 1 rank').waitFor();
+    await page.getByRole('treegrid').locator('tbody tr', { hasText: 'apply_stencil' }).first().click();
+    await page.getByText('those of all ranks').waitFor();
+    await hot.waitFor();
     await driver.go('functions?ranks=0-1&from=5&to=100000000');
     await page.getByText('cover more than the selection').waitFor();
     await driver.go('functions?lines=1');

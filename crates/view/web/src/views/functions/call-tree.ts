@@ -88,8 +88,8 @@ export function ancestors(node: CallNode): CallNode[] {
 class TreeBuilder {
     private readonly root: CallNode;
     private readonly children = new Map<CallNode, Map<string, CallNode>>();
-    /** Functions of the first answer by what tells them apart, to find those of the baseline. */
-    private readonly known = new Map<string, number>();
+    /** Functions of the first answer, to find those of the baseline. */
+    private known: StackFunction[] = [];
 
     constructor(private readonly hasBase: boolean) {
         this.root = {
@@ -109,9 +109,8 @@ class TreeBuilder {
 
     add({ answer, divisor }: StackSide, isBase: boolean, direction: Direction): void {
         const { nodes, functions } = answer;
-        // Functions that only the baseline has get negative numbers.
-        const numbers = functions.map((one, index) => (isBase ? (this.known.get(functionKey(one)) ?? -1 - index) : index));
-        if (!isBase) for (const [index, one] of functions.entries()) this.known.set(functionKey(one), index);
+        if (!isBase) this.known = functions;
+        const numbers = isBase ? sameFunctions(functions, this.known) : functions.map((_, index) => index);
         const step = (at: CallNode, node: number) =>
             this.child(at, functions[nodes.function[node] ?? 0], numbers[nodes.function[node] ?? 0] ?? 0, nodes.line?.[node] ?? 0);
         const timesOf = (at: CallNode) => (isBase ? (at.base ?? noTime()) : at.time);
@@ -167,6 +166,21 @@ class TreeBuilder {
         siblings.set(key, node);
         return node;
     }
+}
+
+/** The index of each function in another list; those that it does not have get negative numbers. A file may have been renamed. */
+function sameFunctions(functions: StackFunction[], others: StackFunction[]): number[] {
+    const byKey = uniqueIndices(others.map(functionKey));
+    const byName = uniqueIndices(others.map(({ name }) => name));
+    const ownNames = uniqueIndices(functions.map(({ name }) => name));
+    return functions.map((one, index) => byKey.get(functionKey(one)) ?? (ownNames.has(one.name) ? byName.get(one.name) : undefined) ?? -1 - index);
+}
+
+/** Index of each text that occurs once. */
+function uniqueIndices(texts: string[]): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+    return new Map([...texts.entries()].filter(([, text]) => counts.get(text) === 1).map(([index, text]) => [text, index]));
 }
 
 /** Programs may have been built elsewhere, so directories do not tell functions apart. */

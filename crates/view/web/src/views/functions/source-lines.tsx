@@ -1,7 +1,7 @@
 // The source file of the selected function, with the time beside each line.
 
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { QueryParams } from '../../answers/answer-source';
+import { answerSource, type QueryParams } from '../../answers/answer-source';
 import type { LineAnswer, StackFunction } from '../../answers/stacks';
 import { Figure } from '../../charts/figure';
 import { QueryStatus } from '../../charts/query-status';
@@ -21,7 +21,14 @@ export function SourceLines({ number, functions, selected, params }: Props) {
     const known = selected === undefined ? undefined : functions[selected];
     if (selected === undefined || !known) return <p class="muted">Select a function to see its source with the time beside each line.</p>;
     if (known.file === null) return <p class="muted">{withoutSource(known)}</p>;
-    return <LineQuery number={number} params={{ function: selected, ...params }} />;
+    // Files only have the lines of the whole run.
+    const stored = answerSource.isLive ? params : {};
+    return (
+        <div>
+            {stored.ranks !== params.ranks && <p class="muted">The times of lines are those of all ranks.</p>}
+            <LineQuery number={number} params={{ function: selected, ...stored }} />
+        </div>
+    );
 }
 
 function withoutSource({ name, kind, module }: StackFunction): string {

@@ -29,9 +29,10 @@ export function stackQueries(current: Selection, recording: number, rankCount: n
     const { from, to, ranks, viewParams } = current;
     const window: QueryParams = isLive ? { from, to } : {};
     const threads = isLive ? viewParams.threads : undefined;
-    const isStored = isLive || ranks === undefined || /^\d+$/.test(ranks);
     const others = baseline && 'ranks' in baseline ? otherRanks(baseline.ranks, rankCount) : undefined;
-    const selected = { ...window, ranks: isStored ? (ranks ?? others) : undefined, threads };
+    const wanted = ranks ?? others;
+    const isStored = isLive || wanted === undefined || /^\d+$/.test(wanted);
+    const selected = { ...window, ranks: isStored ? wanted : undefined, threads };
     const coversMore = !isLive && (from !== undefined || !isStored);
     if (!baseline) return { selected, baseline: undefined, coversMore };
     const compared =
