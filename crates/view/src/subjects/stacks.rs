@@ -3,6 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use sintonia_recording::Recording;
+use sintonia_recording::definitions::SamplingDefinition;
+use sintonia_text::quantity::format_plural;
 
 use crate::answer::{PageQuery, QueryAnswer, QueryError};
 use crate::selected;
@@ -29,6 +32,7 @@ fn answer_stacks(open: &Arc<ViewSession>, question: &PageQuery) -> Result<QueryA
             "truncated": selected.truncated,
             "ranks": selected.ranks,
             "threads": selected.threads,
+            "not_recorded": not_recorded(&opened.recording, &selection.ranks),
             "functions": stacks.functions,
             "nodes": StackTree::new(stacks, &selected, has_lines),
         })))
@@ -57,6 +61,20 @@ fn lines_of(stacks: &SampledStacks, selected: &SelectedStacks, function: u32, mo
         None => Value::Null,
     };
     Ok(QueryAnswer::json(&json!({"name": known.name, "file": file, "hottest": times.hottest_line(), "times": times, "text": text})))
+}
+
+/// What the samples of these ranks do not tell.
+fn not_recorded(recording: &Recording, ranks: &[u32]) -> Vec<String> {
+    let count = |lacks: fn(Option<SamplingDefinition>) -> bool| {
+        ranks.iter().filter(|rank| lacks(recording.header.rank(**rank).and_then(|rank| rank.sampling))).count() as u64
+    };
+    let lacks = [
+        ("no samples", count(|sampling| sampling.is_none())),
+        ("samples without callers", count(|sampling| sampling.is_some_and(|sampling| !sampling.stacks))),
+        ("no samples in the kernel", count(|sampling| sampling.is_some_and(|sampling| !sampling.kernel))),
+    ];
+    let present = lacks.into_iter().filter(|(_, count)| *count > 0);
+    present.map(|(what, count)| format!("{what} of {}", format_plural(count, "rank"))).collect()
 }
 
 fn selection(opened: &OpenRecording, question: &PageQuery) -> Result<StackSelection, QueryError> {

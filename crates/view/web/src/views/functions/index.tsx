@@ -139,6 +139,7 @@ function Summary({ answer, base, root }: { answer: StackAnswer; base: StackAnswe
                 )
             </span>
             {answer.truncated > 0 && <span class="muted"> The outermost functions of {plural(answer.truncated, 'stack')} are unknown.</span>}
+            {answer.not_recorded.length > 0 && <span class="muted"> Not recorded: {answer.not_recorded.join('; ')}.</span>}
             {hasThreads && answerSource.isLive && (
                 <>
                     {' '}
