@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 #[test]
 fn unit_tests_pass() {
-    in_web(&["node", "--test", "test/unit.mjs", "test/unit-views.mjs"]);
+    in_web(&["node", "--test", "test/unit.mjs", "test/unit-views.mjs", "test/unit-functions.mjs"]);
 }
 
 #[test]

@@ -17,8 +17,11 @@ pub mod program_graph;
 mod rank_groups;
 #[cfg(test)]
 mod sample;
+mod selected;
 pub mod server;
 pub mod session;
+mod source_text;
+mod stacks;
 pub mod standalone;
 mod subject;
 mod subjects;

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     fn plain(recording: usize, subject: &'static str) -> EmbeddedQuery {
-        EmbeddedQuery { recording, subject, options: String::new() }
+        EmbeddedQuery { recording, subject, options: String::new(), has_source: false }
     }
 
     fn report() -> QueryResult {

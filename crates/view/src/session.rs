@@ -17,6 +17,7 @@ use sintonia_text::quantity::format_bytes;
 
 use crate::answer::{PageQuery, QueryAnswer, QueryError};
 use crate::jobs::{BackgroundValue, ExclusivePermit, JobAnswerCache, JobProgress, JobRequest};
+use crate::stacks::SampledStacks;
 use crate::timeline::{self, FileStamp, RecordingTimeline};
 
 /// Analyses that need more memory than this run one at a time.
@@ -55,6 +56,7 @@ pub struct OpenRecording {
     program: Arc<BackgroundValue<ProgramGraph>>,
     traffic: Arc<BackgroundValue<Vec<RankTraffic>>>,
     timeline: Arc<BackgroundValue<Arc<RecordingTimeline>>>,
+    stacks: Arc<BackgroundValue<SampledStacks>>,
     /// The permit shared by all recordings.
     memory_permit: Arc<ExclusivePermit>,
     /// Its header file when it was opened.
@@ -106,6 +108,7 @@ impl OpenRecording {
             program: Arc::default(),
             traffic: Arc::default(),
             timeline: Arc::default(),
+            stacks: Arc::default(),
             memory_permit: Arc::clone(memory),
         })
     }
@@ -179,6 +182,25 @@ impl OpenRecording {
             RecordingTimeline::open(recording, &|share| progress.set_fraction(share)).map(Arc::new).map_err(to_refusal)
         };
         self.timeline.answer(JobRequest { description: "building an index of the calls".into(), steps: 1000, permit: None, work }, then)
+    }
+
+    /// Whether it has samples.
+    pub(crate) fn has_samples(&self) -> bool {
+        self.recording.stack_frames().is_ok_and(|frames| !frames.is_empty())
+    }
+
+    /// Answers from sampled stacks.
+    pub(crate) fn with_stacks(
+        self: &Arc<OpenRecording>,
+        then: impl FnOnce(&SampledStacks) -> Result<QueryAnswer, QueryError>,
+    ) -> Result<QueryAnswer, QueryError> {
+        if !self.has_samples() {
+            return Err(QueryError::Unavailable("This recording has no samples.".into()));
+        }
+        let recording = Arc::clone(&self.recording);
+        let work = move |progress: &JobProgress| SampledStacks::read(&recording, &|| progress.step()).map_err(to_refusal);
+        let steps = self.recording.header.ranks.len();
+        self.stacks.answer(JobRequest { description: "reading samples".into(), steps, permit: None, work }, then)
     }
 
     /// Runs the timeline's analysis of waits and messages once, in the background.

@@ -14,6 +14,7 @@ mod replayed;
 pub(crate) mod report;
 mod scaling;
 mod source;
+mod stacks;
 mod timeline;
 mod tuning;
 
@@ -43,6 +44,8 @@ pub(crate) const SUBJECTS: &[PageSubject] = &[
     program::SUBJECT,
     drawing::SUBJECT,
     source::SUBJECT,
+    stacks::STACKS,
+    stacks::LINES,
     comparison::SUBJECT,
     scaling::SUBJECT,
     machine::SUBJECT,

@@ -7,6 +7,7 @@ use sintonia_text::quantity::format_count;
 
 use crate::answer::PageQuery;
 use crate::session::{OpenRecording, ViewSession};
+use crate::stacks::hottest_functions;
 use crate::subjects::SUBJECTS;
 
 /// Further queries: what the page shows at the press of a button.
@@ -20,11 +21,16 @@ const EXTRA_QUERIES: &[(&str, &str)] = &[
 ];
 /// Query options that keep answers in a file small.
 const SIZE_LIMITS: &[(&str, &str)] =
-    &[("timeline", "columns=1200"), ("timeline", "rows=256"), ("communication", "most=128"), ("source", "lines=60")];
+    &[("timeline", "columns=1200"), ("timeline", "rows=256"), ("communication", "most=128"), ("source", "lines=60"), ("lines", "most=200")];
 /// Subjects that are asked once for all recordings.
 const GLOBAL_SUBJECTS: &[&str] = &["comparison", "scaling", "machine"];
 /// Subjects that are left out of files.
-const EXCLUDED_SUBJECTS: &[&str] = &["about", "calls", "messages", "find", "source", "replayed"];
+const EXCLUDED_SUBJECTS: &[&str] = &["about", "calls", "messages", "find", "source", "lines", "replayed"];
+/// Subjects of recordings with samples.
+const SAMPLE_SUBJECTS: &[&str] = &["stacks", "lines"];
+/// The maximum number of ranks whose stacks are embedded one by one, and of functions whose lines are.
+const MAX_STACK_RANKS: u32 = 16;
+const MAX_LINE_FUNCTIONS: usize = 24;
 /// Subjects that take too long for runs with many calls.
 const EXPENSIVE_SUBJECTS: &[&str] = &["replay", "placement"];
 const MAX_CALLS: u64 = 5_000_000;
@@ -37,6 +43,8 @@ pub(super) struct EmbeddedQuery {
     pub subject: &'static str,
     /// Its options: `overview=1`; empty for the plain query.
     pub options: String,
+    /// Whether source files may be read for it.
+    pub has_source: bool,
 }
 
 impl EmbeddedQuery {
@@ -53,7 +61,8 @@ impl EmbeddedQuery {
     /// The question, with options that keep its answer small.
     pub(super) fn to_question(&self) -> PageQuery {
         let small = SIZE_LIMITS.iter().filter(|(name, _)| *name == self.subject).map(|(_, part)| *part);
-        let parts = small.chain(self.options.split('&')).filter_map(|part| part.split_once('='));
+        let without_text = (self.subject == "lines" && !self.has_source).then_some("text=0");
+        let parts = small.chain(without_text).chain(self.options.split('&')).filter_map(|part| part.split_once('='));
         let query: BTreeMap<String, String> = parts.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         PageQuery { recording: self.recording, subject: self.subject.to_owned(), params: query }
     }
@@ -71,12 +80,33 @@ pub(super) fn all_queries(open: &ViewSession, source: bool) -> Vec<EmbeddedQuery
     let is_asked = |name: &str| !EXCLUDED_SUBJECTS.contains(&name);
     let plain = SUBJECTS.iter().filter(|subject| is_asked(subject.name) && (subject.is_available)(open)).map(|subject| (subject.name, ""));
     let recordings = |subject: &str| if GLOBAL_SUBJECTS.contains(&subject) { 0..1 } else { 0..open.recordings.len() };
+    let has_data = |subject: &str, recording: usize| !SAMPLE_SUBJECTS.contains(&subject) || open.recordings[recording].has_samples();
     let asking = |(subject, particular): (&'static str, &str)| {
-        recordings(subject).map(move |recording| EmbeddedQuery { recording, subject, options: particular.to_owned() }).collect::<Vec<_>>()
+        let recordings = recordings(subject).filter(|recording| has_data(subject, *recording));
+        let asked = |recording| EmbeddedQuery { recording, subject, options: particular.to_owned(), has_source: source };
+        recordings.map(asked).collect::<Vec<_>>()
     };
     let mut all: Vec<EmbeddedQuery> = plain.chain(EXTRA_QUERIES.iter().copied()).flat_map(asking).collect();
     if source {
         all.extend(source_queries(open));
+    }
+    all.extend(stack_queries(open, source));
+    all
+}
+
+/// The stacks of single ranks, if there are few, and the lines of the functions with the most samples.
+fn stack_queries(open: &ViewSession, has_source: bool) -> Vec<EmbeddedQuery> {
+    let mut all = Vec::new();
+    for (recording, opened) in open.recordings.iter().enumerate().filter(|(_, opened)| opened.has_samples()) {
+        let mut ask = |subject, options| all.push(EmbeddedQuery { recording, subject, options, has_source });
+        ask("stacks", "lines=1".to_owned());
+        for function in hottest_functions(&opened.recording, MAX_LINE_FUNCTIONS).unwrap_or_default() {
+            ask("lines", format!("function={function}"));
+        }
+        let ranks = opened.recording.header.rank_count();
+        for rank in (0..ranks).filter(|_| (2..=MAX_STACK_RANKS).contains(&ranks)) {
+            ask("stacks", format!("ranks={rank}"));
+        }
     }
     all
 }
@@ -84,7 +114,7 @@ pub(super) fn all_queries(open: &ViewSession, source: bool) -> Vec<EmbeddedQuery
 /// The source around every call site.
 fn source_queries(open: &ViewSession) -> Vec<EmbeddedQuery> {
     let of = |(recording, opened): (usize, &Arc<OpenRecording>)| {
-        let site = move |site: usize| EmbeddedQuery { recording, subject: "source", options: format!("site={site}") };
+        let site = move |site: usize| EmbeddedQuery { recording, subject: "source", options: format!("site={site}"), has_source: true };
         (0..opened.recording.header.sites.len()).map(site).collect::<Vec<_>>()
     };
     open.recordings.iter().enumerate().flat_map(of).collect()

@@ -1,6 +1,7 @@
 // All views, in navigation order.
 
 import { comparison } from './comparison';
+import { functions } from './functions';
 import { machine } from './machine';
 import { matrix } from './matrix';
 import { overview } from './overview';
@@ -13,4 +14,4 @@ import { timeline } from './timeline';
 import { tuning } from './tuning';
 import type { PageView } from './view';
 
-export const allViews: PageView[] = [overview, timeline, matrix, program, sites, replay, scaling, placement, tuning, comparison, machine];
+export const allViews: PageView[] = [overview, timeline, matrix, program, functions, sites, replay, scaling, placement, tuning, comparison, machine];
