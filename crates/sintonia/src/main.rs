@@ -45,7 +45,7 @@ struct CommandLine {
 #[derive(Subcommand)]
 enum Verb {
     /// Run an MPI program and record its MPI calls
-    Record(record::RecordArgs),
+    Record(Box<record::RecordArgs>),
     /// Show where the time of a recorded run goes, why, and what to do about it
     Report(report::ReportArgs),
     /// Show a recording in a browser
@@ -84,7 +84,7 @@ enum Verb {
 impl Verb {
     fn run(self) -> Result<ExitCode, Error> {
         match self {
-            Verb::Record(args) => record::run(args),
+            Verb::Record(args) => record::run(*args),
             Verb::Report(args) => report::run(args),
             Verb::View(args) => view::run(args),
             Verb::Graph(args) => graph::run(args),

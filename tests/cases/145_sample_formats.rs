@@ -10,7 +10,7 @@ use sintonia_tests::{
     Mpi, Outcome, Process, for_every_mpi, fresh_dir, readers_python, record_command, retry_until_ok, sintonia, tests_dir,
 };
 
-const TREE: &str = include_str!("125_sample_formats/tree.c");
+const TREE: &str = include_str!("145_sample_formats/tree.c");
 
 /// By how many points the share of a stack may differ from the ledger.
 const MAX_POINTS: f64 = 3.0;
@@ -19,12 +19,12 @@ const MAX_POINTS: f64 = 3.0;
 type Counts = BTreeMap<(u64, String), u64>;
 
 #[test]
-fn c125_every_format_has_the_shares_of_the_ledger() {
+fn c145_every_format_has_the_shares_of_the_ledger() {
     for_every_mpi(|mpi| retry_until_ok(|| check_shares(mpi)));
 }
 
 #[test]
-fn c125_a_recording_without_samples_is_refused() {
+fn c146_a_recording_without_samples_is_refused() {
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         record_tree(mpi, folder.path(), &["--sample", "off"], "0.1");

@@ -61,7 +61,7 @@ fn sorted_lines(outcome: &Outcome) -> Vec<&str> {
 }
 
 #[test]
-fn c115_the_report_equals_the_ledger_of_the_program() {
+fn c135_the_report_equals_the_ledger_of_the_program() {
     for_every_mpi(|mpi| {
         for options in [&["-pthread"][..], &["-pthread", "-D_FORTIFY_SOURCE=2"], &["-pthread", "-D_FILE_OFFSET_BITS=64", "-no-pie"]] {
             let folder = fresh_dir();
@@ -94,14 +94,14 @@ fn check_details(report: &Value) {
     assert_eq!((&posix["failed"], &stdio["failed"]), (&0.into(), &0.into()));
     let sites = stdio["call_sites"].as_array().expect("call sites");
     assert!(sites.iter().all(|site| site["interface"] == "stdio" && site["function"] == "stdio"), "{sites:?}");
-    let text = include_str!("115_files/ledger.c");
+    let text = include_str!("135_files/ledger.c");
     let line = text.lines().position(|line| line.contains("fputc(")).expect("fputc") + 1;
     let fputc = sites.iter().find(|site| site["line"] == line).expect("the line of fputc");
     assert_eq!((&fputc["operation"], &fputc["calls"], &fputc["bytes"]), (&"write".into(), &10000.into(), &10000.into()));
 }
 
 #[test]
-fn c116_signals_jumps_and_cancellation() {
+fn c136_signals_jumps_and_cancellation() {
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         compile(&mpi.cc, folder.path(), "signals.c", &["-pthread"], "signals", &mpi.link);
@@ -115,7 +115,7 @@ fn c116_signals_jumps_and_cancellation() {
 }
 
 #[test]
-fn c117_languages() {
+fn c137_languages() {
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         compile(&mpi.cxx, folder.path(), "streams.cpp", &[], "streams", &mpi.link);
@@ -138,7 +138,7 @@ fn c117_languages() {
 }
 
 #[test]
-fn c118_files_are_not_recorded_if_they_are_not_wanted() {
+fn c138_files_are_not_recorded_if_they_are_not_wanted() {
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         compile(&mpi.cc, folder.path(), "ledger.c", &["-pthread"], "ledger", &mpi.link);
@@ -158,7 +158,7 @@ fn promised_s(report: &Value) -> Option<f64> {
 }
 
 #[test]
-fn c119_what_the_advice_promises_is_saved_when_all_ranks_write() {
+fn c139_what_the_advice_promises_is_saved_when_all_ranks_write() {
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         let compiler = ["cc".to_owned()];
@@ -185,7 +185,7 @@ fn c119_what_the_advice_promises_is_saved_when_all_ranks_write() {
 }
 
 #[test]
-fn c120_a_killed_process_loses_no_counters() {
+fn c140_a_killed_process_loses_no_counters() {
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         compile(&mpi.cc, folder.path(), "killed.c", &[], "killed", &mpi.link);

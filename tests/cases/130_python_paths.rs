@@ -7,9 +7,9 @@ use sintonia_mpi::FUNCTIONS;
 use sintonia_recording::Recording;
 use sintonia_tests::{Mpi, Outcome, Process, for_every_mpi, fresh_dir, record_command, sintonia};
 
-const LEDGER: &str = include_str!("117_python_paths/ledger.py");
-const KERNEL: &str = include_str!("117_python_paths/kernel.c");
-const EXTENSION: &str = include_str!("117_python_paths/extension.py");
+const LEDGER: &str = include_str!("130_python_paths/ledger.py");
+const KERNEL: &str = include_str!("130_python_paths/kernel.c");
+const EXTENSION: &str = include_str!("130_python_paths/extension.py");
 
 /// Most frames of a path.
 const MAX_FRAMES: usize = 64;
@@ -70,7 +70,7 @@ fn expect_same(recorded: &[Vec<Frame>], noted: &[Vec<Frame>], what: &str) {
 }
 
 #[test]
-fn c117_paths_are_those_that_python_sees() {
+fn c130_paths_are_those_that_python_sees() {
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         write_ledger_program(folder.path());
@@ -95,7 +95,7 @@ fn interpreters() -> Vec<PathBuf> {
 }
 
 #[test]
-fn c118_every_interpreter_and_calls_without_bindings() {
+fn c131_every_interpreter_and_calls_without_bindings() {
     let interpreters = interpreters();
     assert!(!interpreters.is_empty());
     for_every_mpi(|mpi| {
@@ -111,7 +111,7 @@ fn c118_every_interpreter_and_calls_without_bindings() {
 }
 
 #[test]
-fn c119_native_frames_of_an_extension_are_below_those_of_python() {
+fn c132_native_frames_of_an_extension_are_below_those_of_python() {
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         let at = |name: &str| folder.path().join(name);
@@ -141,7 +141,7 @@ fn c119_native_frames_of_an_extension_are_below_those_of_python() {
 }
 
 #[test]
-fn c120_readers_show_lines_of_python() {
+fn c133_readers_show_lines_of_python() {
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         write_ledger_program(folder.path());
