@@ -21,7 +21,7 @@ use crate::clock::{self, nanoseconds, ticks};
 use crate::process::{self, ProcessState};
 use crate::record_stream::RecordStream;
 use crate::settings::{self, SamplingSetting, settings};
-use crate::trampoline;
+use crate::stub;
 use crate::unwinder::{LoadedFiles, MAX_FRAMES, StackUnwinder, while_loaded};
 
 /// Samples per second on the processor. Not a divisor of the frequencies of other timers.
@@ -325,7 +325,7 @@ fn unwind(unwinder: &mut StackUnwinder, sample: &StackSample) -> Option<UnwoundS
     let certain = 1 + frames.addresses()[1..].iter().take_while(is_code).count();
     let addresses = &frames.addresses()[..certain];
     is_truncated |= frames.is_full() || certain < frames.addresses().len();
-    let call = addresses.iter().rposition(|address| trampoline::is_in_call(*address));
+    let call = addresses.iter().rposition(|address| stub::is_in_call(*address));
     let outer = call.map_or(addresses, |call| &addresses[call + 1..]);
     let own_code = unwinder.code_at(unwind as *const () as u64);
     let in_program = outer.iter().enumerate().filter(|(_, address)| own_code.is_none_or(|code| !code.contains(address)));

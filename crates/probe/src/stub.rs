@@ -158,6 +158,7 @@ fn recording_mode(role: FunctionRole) -> StubMode {
 
 unsafe extern "C" {
     static sintonia_stubs: u8;
+    static sintonia_stubs_end: u8;
     fn sintonia_dlsym_stub();
     fn sintonia_dlopen_stub();
     fn sintonia_longjmp_stub();
@@ -188,4 +189,10 @@ pub(crate) fn longjmp_stub() -> usize {
 /// The replacement of `__longjmp_chk`.
 pub(crate) fn longjmp_chk_stub() -> usize {
     sintonia_longjmp_chk_stub as *const () as usize
+}
+
+/// Whether an address is in a stub or in the common part: a frame there belongs to an MPI call.
+pub(crate) fn is_in_call(address: u64) -> bool {
+    let (begin, end) = (&raw const sintonia_stubs as u64, &raw const sintonia_stubs_end as u64);
+    (begin..end).contains(&address)
 }

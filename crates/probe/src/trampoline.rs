@@ -190,13 +190,3 @@ core::arch::global_asm!(
     real_dlsym = sym binding::REAL_DLSYM,
     real_dlopen = sym binding::REAL_DLOPEN,
 );
-
-/// Whether an address is in a stub or in the common part: a frame there belongs to an MPI call.
-pub(crate) fn is_in_call(address: u64) -> bool {
-    unsafe extern "C" {
-        static sintonia_stubs: u8;
-        static sintonia_stubs_end: u8;
-    }
-    let (begin, end) = (&raw const sintonia_stubs as u64, &raw const sintonia_stubs_end as u64);
-    (begin..end).contains(&address)
-}

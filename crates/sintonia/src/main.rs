@@ -45,7 +45,7 @@ struct CommandLine {
 #[derive(Subcommand)]
 enum Verb {
     /// Run an MPI program and record its MPI calls
-    Record(Box<record::RecordArgs>),
+    Record(record::RecordArgs),
     /// Show where the time of a recorded run goes, why, and what to do about it
     Report(report::ReportArgs),
     /// Show a recording in a browser
@@ -73,7 +73,7 @@ enum Verb {
     /// Run an application of task batches on workers
     RunTasks(run_tasks::RunTasksArgs),
     /// Run an MPI program and tune it while it runs
-    Tune(tune::TuneArgs),
+    Tune(Box<tune::TuneArgs>),
     /// Collect events of a tuned program on one host; started by the program itself
     #[command(hide = true)]
     Collect(collect::CollectArgs),
@@ -84,7 +84,7 @@ enum Verb {
 impl Verb {
     fn run(self) -> Result<ExitCode, Error> {
         match self {
-            Verb::Record(args) => record::run(*args),
+            Verb::Record(args) => record::run(args),
             Verb::Report(args) => report::run(args),
             Verb::View(args) => view::run(args),
             Verb::Graph(args) => graph::run(args),
@@ -98,7 +98,7 @@ impl Verb {
             Verb::Replay(args) => replay::run(args),
             Verb::Place(args) => place::run(args),
             Verb::RunTasks(args) => run_tasks::run(args),
-            Verb::Tune(args) => tune::run(args),
+            Verb::Tune(args) => tune::run(*args),
             Verb::Collect(args) => collect::run(args),
             Verb::Doctor(args) => doctor::run(args),
         }
