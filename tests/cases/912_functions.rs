@@ -93,7 +93,8 @@ fn the_time_of_functions_is_what_the_program_measured() {
             assert!((share - expected).abs() < TOLERANCE, "rank {rank}, {function}: {share} of the samples, {expected} measured");
         }
         let sum: u64 = nodes.iter().map(|node| node.own).sum();
-        assert_eq!(sum, nodes.iter().filter(|node| node.caller.is_empty()).map(|node| node.total).sum(), "every sample counts once");
+        let of_roots: u64 = nodes.iter().filter(|node| node.caller.is_empty()).map(|node| node.total).sum();
+        assert_eq!(sum, of_roots, "every sample counts once");
     }
     let nodes = nodes(&served.json("0/stacks"));
     let is_called_by = |name: &str, caller: &str| nodes.iter().any(|node| node.name == name && node.caller == caller);
@@ -109,7 +110,7 @@ fn a_selection_has_only_its_own_samples() {
     let all = samples("");
     assert_eq!(samples("?ranks=0") + samples("?ranks=1"), all);
     let middle = served.json("0/about")["recordings"][0]["end_ns"].as_u64().expect("an end") / 2;
-    let (before, after) = (samples(&format!("?from=0&to={middle}")), samples(&format!("?from={middle}&to=9000000000000000000")));
+    let (before, after) = (samples(&format!("?to={middle}")), samples(&format!("?from={middle}")));
     assert!(before > 0 && after > 0 && before + after == all, "{before} and {after} of {all}");
     assert_eq!(samples("?threads=0"), all);
     assert_eq!(samples("?threads=7"), 0);

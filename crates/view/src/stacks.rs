@@ -129,6 +129,11 @@ impl SampledStacks {
         SampledStacks { functions, frames, tree, threads, kernel, mpi }
     }
 
+    /// The highest number of a thread with samples.
+    pub(crate) fn last_thread(&self) -> u16 {
+        self.threads.iter().map(|thread| thread.thread).max().unwrap_or(0)
+    }
+
     /// The times of a selection.
     pub(crate) fn select(&self, selection: &StackSelection) -> SelectedStacks {
         let mut selected = SelectedStacks::default();

@@ -102,6 +102,7 @@ fn a_selection_has_its_ranks_threads_and_times() {
     assert_eq!(count(StackSelection { ranks: vec![1], ..all() }), 3);
     assert_eq!(count(StackSelection { threads: Some(vec![3]), ..all() }), 1);
     assert_eq!(count(StackSelection { range: (10, 30), ..all() }), 3);
+    assert_eq!(stacks.last_thread(), 3);
 }
 
 #[test]

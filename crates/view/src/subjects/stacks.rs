@@ -32,6 +32,7 @@ fn answer_stacks(open: &Arc<ViewSession>, question: &PageQuery) -> Result<QueryA
             "truncated": selected.truncated,
             "ranks": selected.ranks,
             "threads": selected.threads,
+            "last_thread": stacks.last_thread(),
             "not_recorded": not_recorded(&opened.recording, &selection.ranks),
             "functions": stacks.functions,
             "nodes": StackTree::new(stacks, &selected, has_lines),

@@ -26,7 +26,16 @@ const NODES = {
     kernel: [0, 0, 0, 0, 0, 0],
     mpi: [35, 15, 0, 0, 15, 20],
 };
-const answer = (nodes = NODES, functions = FUNCTIONS) => ({ samples: 1, truncated: 0, ranks: 1, threads: 1, not_recorded: [], functions, nodes });
+const answer = (nodes = NODES, functions = FUNCTIONS) => ({
+    samples: 1,
+    truncated: 0,
+    ranks: 1,
+    threads: 1,
+    last_thread: 0,
+    not_recorded: [],
+    functions,
+    nodes,
+});
 const side = (...more) => ({ answer: answer(...more), divisor: 1 });
 const callees = () => tree.buildCallTree(side(), undefined, 'callees');
 const times = (node) => [node.time.self, node.time.total];

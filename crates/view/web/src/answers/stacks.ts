@@ -19,6 +19,8 @@ export interface StackAnswer {
     /** Ranks and threads with samples in the selection. */
     ranks: number;
     threads: number;
+    /** The highest number of a thread in the recording. */
+    last_thread: number;
     /** What the samples of the selected ranks do not tell. */
     not_recorded: string[];
     /** All functions of the recording: an index is the same in every answer. */

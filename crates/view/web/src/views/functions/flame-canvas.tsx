@@ -50,10 +50,17 @@ export function FlameCanvas({ drawing, cursor, point, choose, zoomOut }: Props) 
         context.scale(pixelRatio, pixelRatio);
         drawFlameGraph(canvasRenderer(context), drawing, cursor);
     });
+    /** The canvas may be higher than the frame that it scrolls in. */
+    const frame = () => canvas.current?.parentElement;
+    const scrolled = () => frame()?.scrollTop ?? 0;
     const boxUnder = (event: MouseEvent) => boxAt(layout, event.offsetX, Math.floor(event.offsetY / rowHeight()));
     const reach = (node: CallNode | undefined) => {
         const box = layout.boxes.find((one) => one.node === node);
-        if (box) point(box.node, Math.min(width, Math.max(0, box.x + Math.min(40, box.width / 2))), (box.row + 1) * rowHeight());
+        if (!box) return;
+        const [top, bottom] = [box.row * rowHeight(), (box.row + 1) * rowHeight()];
+        const visible = frame()?.clientHeight ?? 0;
+        frame()?.scrollTo({ top: Math.min(top, Math.max(scrolled(), bottom - visible)) });
+        point(box.node, Math.min(width, box.x + Math.min(40, box.width / 2)), bottom - scrolled());
     };
     const onKeyDown = (event: KeyboardEvent) => {
         if (!isPageShortcut(event)) return;
@@ -80,7 +87,7 @@ export function FlameCanvas({ drawing, cursor, point, choose, zoomOut }: Props) 
                 role="application"
                 aria-label="Flame graph: arrow keys move between functions, Enter zooms to one, 0 shows all"
                 data-boxes={layout.boxes.length}
-                onMouseMove={(event) => point(boxUnder(event)?.node, event.offsetX, event.offsetY + 14)}
+                onMouseMove={(event) => point(boxUnder(event)?.node, event.offsetX, event.offsetY - scrolled() + 14)}
                 onMouseLeave={() => point(undefined, 0, 0)}
                 onBlur={() => point(undefined, 0, 0)}
                 onClick={(event) => {

@@ -70,14 +70,16 @@ export function FlameGraph({ root, direction, choose }: Props) {
                 </>
             }
         >
-            <div ref={container} class="chart flame">
-                <FlameCanvas
-                    drawing={drawing}
-                    cursor={pointed}
-                    point={(node, x, y) => setCursor(node && { path: node.path, x, y })}
-                    choose={zoomTo}
-                    zoomOut={() => setViewParam('zoom', '')}
-                />
+            <div class="chart flame">
+                <div ref={container} class="flame-frame">
+                    <FlameCanvas
+                        drawing={drawing}
+                        cursor={pointed}
+                        point={(node, x, y) => setCursor(node && { path: node.path, x, y })}
+                        choose={zoomTo}
+                        zoomOut={() => setViewParam('zoom', '')}
+                    />
+                </div>
                 {cursor && pointed && <Tooltip lines={nodeLines(root, pointed)} x={cursor.x} y={cursor.y} width={width} />}
             </div>
             <LiveText class="muted flame-status" text={statusText(root, zoomed, pointed, search, layout.isCut)} />

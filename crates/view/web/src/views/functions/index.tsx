@@ -146,7 +146,7 @@ function Summary({ answer, base, root }: { answer: StackAnswer; base: StackAnswe
                     <RanksField
                         label="Threads"
                         value={selection.value.viewParams.threads ?? ''}
-                        rankCount={65536}
+                        rankCount={answer.last_thread + 1}
                         choose={(threads) => setViewParam('threads', threads)}
                     />
                 </>
