@@ -44,7 +44,7 @@ pub(crate) fn calibrate() {
 }
 
 /// One call that used a file.
-pub(crate) struct FileAccess {
+pub(crate) struct FileCall {
     pub key: CounterKey,
     /// Begin and end in ticks; both 0 if the call was not timed.
     pub begin: u64,
@@ -130,7 +130,7 @@ impl ThreadFileCounters {
 
     /// Counts an access. `may_allocate`: whether a new record can be made, if it takes one.
     #[inline]
-    pub(crate) fn count(&mut self, access: &FileAccess, may_allocate: impl FnOnce() -> bool) {
+    pub(crate) fn count(&mut self, access: &FileCall, may_allocate: impl FnOnce() -> bool) {
         if std::mem::replace(&mut self.is_busy, true) {
             return;
         }
@@ -176,7 +176,7 @@ impl ThreadFileCounters {
         }
     }
 
-    fn add_timed(&mut self, access: &FileAccess, record: u32) {
+    fn add_timed(&mut self, access: &FileCall, record: u32) {
         let (begin, end, long) = (access.begin, access.end, LONG_TICKS.load(Ordering::Relaxed));
         let (time, bytes) = (end - begin, access.bytes.unwrap_or(0));
         if let Some(pending) = &mut self.pending {
@@ -217,7 +217,7 @@ impl ThreadFileCounters {
 const _: () = assert!(CACHE_ENTRIES == 1 << 6);
 
 #[inline]
-fn add(counters: &mut FileCounters, access: &FileAccess) {
+fn add(counters: &mut FileCounters, access: &FileCall) {
     let Some(bytes) = access.bytes else {
         counters.failed += 1;
         return add_time(counters, access, 0);
@@ -240,7 +240,7 @@ fn add_transfer(counters: &mut FileCounters, bytes: u64, transfer: &Transfer) {
 }
 
 #[inline]
-fn add_time(counters: &mut FileCounters, access: &FileAccess, bytes: u64) {
+fn add_time(counters: &mut FileCounters, access: &FileCall, bytes: u64) {
     if access.begin == 0 {
         return;
     }

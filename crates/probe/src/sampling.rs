@@ -15,7 +15,7 @@ use sintonia_recording::definitions::{DefinitionRecord, SamplingDefinition};
 use sintonia_recording::raw::samples::{MAGIC, RECORD_WORDS, RawSample, RawSampleRecord};
 
 use self::frame_tree::FrameTree;
-use self::sample_ring::{SampleMode, SampleRing, StackSample};
+use self::sample_ring::{SampleMode, SampleRing, StackSnapshot};
 use self::timer::SampleTimer;
 use crate::clock::{self, nanoseconds, ticks};
 use crate::process::{self, ProcessState};
@@ -34,8 +34,8 @@ static SAMPLER: Mutex<Option<Sampler>> = Mutex::new(None);
 
 /// Samples the threads of this process.
 struct Sampler {
-    source: SampleSource,
-    threads: Vec<SampledThread>,
+    source: SamplingMechanism,
+    threads: Vec<ThreadSampler>,
     unwinder: StackUnwinder,
     tree: FrameTree,
     /// Files loaded, and modules defined, when a frame was defined last.
@@ -49,28 +49,28 @@ struct Sampler {
 
 /// Where samples come from.
 #[derive(Clone, Copy)]
-enum SampleSource {
+enum SamplingMechanism {
     /// An event of the kernel.
     Event(SampleMode),
     /// A timer with this period.
     Timer { period_ns: u64 },
 }
 
-impl SampleSource {
+impl SamplingMechanism {
     /// What the kernel and the settings allow.
-    fn find(period_ns: u64, may_signal: bool) -> Result<SampleSource, &'static str> {
+    fn find(period_ns: u64, may_signal: bool) -> Result<SamplingMechanism, &'static str> {
         match SampleMode::find(period_ns) {
-            Some(mode) => Ok(SampleSource::Event(mode)),
+            Some(mode) => Ok(SamplingMechanism::Event(mode)),
             None if !may_signal => {
                 Err("the kernel does not allow it without signals (see kernel.perf_event_paranoid); with --sample 99 it uses a timer")
             }
-            None if timer::install() => Ok(SampleSource::Timer { period_ns }),
+            None if timer::install() => Ok(SamplingMechanism::Timer { period_ns }),
             None => Err("the kernel does not allow it (see kernel.perf_event_paranoid), and the program uses the signal of the timer"),
         }
     }
 }
 
-struct SampledThread {
+struct ThreadSampler {
     /// The system's id.
     id: libc::pid_t,
     /// That of an event is opened at the first drain, so that a thread that ends soon costs nothing.
@@ -79,20 +79,20 @@ struct SampledThread {
     timer: Option<SampleTimer>,
 }
 
-impl SampledThread {
+impl ThreadSampler {
     /// The calling thread. Its timer can only be started by itself.
-    fn current(source: SampleSource) -> SampledThread {
+    fn current(source: SamplingMechanism) -> ThreadSampler {
         let started = match source {
-            SampleSource::Event(_) => None,
-            SampleSource::Timer { period_ns } => SampleTimer::start(period_ns),
+            SamplingMechanism::Event(_) => None,
+            SamplingMechanism::Timer { period_ns } => SampleTimer::start(period_ns),
         };
         let (timer, ring) = started.map(|(timer, ring)| (timer, SampleRing::of_handler(ring))).unzip();
-        SampledThread { id: thread_id(), ring, timer }
+        ThreadSampler { id: thread_id(), ring, timer }
     }
 
     /// Opens the ring of the event, if there is none yet.
-    fn open(&mut self, source: SampleSource) {
-        if let SampleSource::Event(mode) = source
+    fn open(&mut self, source: SamplingMechanism) {
+        if let SamplingMechanism::Event(mode) = source
             && self.ring.is_none()
         {
             self.ring = SampleRing::open(mode, self.id);
@@ -123,17 +123,17 @@ pub(crate) fn start() {
         SamplingSetting::Hertz(hertz) => hertz.clamp(1, MAX_HERTZ),
     };
     let period_ns = 1_000_000_000 / u64::from(hertz);
-    let source = match SampleSource::find(period_ns, settings().sampling != SamplingSetting::Automatic) {
+    let source = match SamplingMechanism::find(period_ns, settings().sampling != SamplingSetting::Automatic) {
         Ok(source) => source,
         Err(why) => return process::note(&format!("threads were not sampled: {why}")),
     };
     let mut started = Sampler::new(source);
-    let mut first = SampledThread::current(source);
+    let mut first = ThreadSampler::current(source);
     first.open(source);
     let stacks = first.ring.as_ref().is_some_and(SampleRing::has_stacks);
     started.threads.push(first);
     started.note_missing_stacks(stacks);
-    let kernel = matches!(source, SampleSource::Event(mode) if mode.kernel);
+    let kernel = matches!(source, SamplingMechanism::Event(mode) if mode.kernel);
     process::define(&DefinitionRecord::Sampling(SamplingDefinition { period_ns, kernel, stacks }));
     *sampler() = Some(started);
     remove_at_thread_exit();
@@ -186,7 +186,7 @@ pub(crate) fn attach() {
     if let Some(sampler) = sampler().as_mut()
         && sampler.threads.iter().all(|thread| thread.id != id)
     {
-        let thread = SampledThread::current(sampler.source);
+        let thread = ThreadSampler::current(sampler.source);
         sampler.threads.push(thread);
         remove_at_thread_exit();
     }
@@ -239,7 +239,7 @@ pub(crate) fn finish() {
 }
 
 impl Sampler {
-    fn new(source: SampleSource) -> Sampler {
+    fn new(source: SamplingMechanism) -> Sampler {
         Sampler {
             source,
             threads: Vec::new(),
@@ -272,7 +272,7 @@ impl Sampler {
 
     /// Takes the samples of a thread out of its ring and writes them.
     fn drain(&mut self, index: usize) {
-        let SampledThread { id, ring: Some(ring), .. } = &mut self.threads[index] else { return };
+        let ThreadSampler { id, ring: Some(ring), .. } = &mut self.threads[index] else { return };
         if ring.is_empty() {
             return;
         }
@@ -313,7 +313,7 @@ impl Sampler {
 }
 
 /// Unwinds a stack. What is inside an MPI function is left out, and so are functions of the probe.
-fn unwind(unwinder: &mut StackUnwinder, sample: &StackSample) -> Option<UnwoundStack> {
+fn unwind(unwinder: &mut StackUnwinder, sample: &StackSnapshot) -> Option<UnwoundStack> {
     let mut is_truncated = false;
     let frames = unwinder.unwind(sample.registers, |address| {
         let word = sample.read_stack(address);

@@ -5,15 +5,14 @@
 //! ticks; for each thread with accesses its number, how many there are, and for each the distance of its begin from the end of the
 //! previous one (signed), its length, the time in its calls, its bytes, its calls, and the index of its record. A CRC-32 of all that ends the file.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::error::{Error, WithPath};
+use crate::checked_file::{self, Magic};
+use crate::error::Error;
 pub use crate::raw::file_io::{FileCounters, FileInterface, FileOperation, OTHER_THREADS, SIZE_CLASSES, SIZE_LIMITS};
 use crate::sealed::varint;
 
-const MAGIC: &[u8; 8] = b"SINFILES";
+const MAGIC: &Magic = b"SINFILES";
 
 /// What a rank did with files. Times are in nanoseconds since the start of the recording (in the file: in ticks).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -95,15 +94,11 @@ pub fn write(folder: &Path, rank: u32, io: &RankFileIo) -> Result<u64, Error> {
     if io.records.is_empty() {
         return Ok(0);
     }
-    let mut bytes = encode(io);
-    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
-    let path = folder.join(file_name(rank));
-    fs::write(&path, &bytes).with_path(&path)?;
-    Ok(bytes.len() as u64)
+    checked_file::write(&folder.join(file_name(rank)), MAGIC, &encode(io))
 }
 
 fn encode(io: &RankFileIo) -> Vec<u8> {
-    let mut bytes = MAGIC.to_vec();
+    let mut bytes = Vec::new();
     varint::encode(&mut bytes, io.files.len() as u64);
     for path in &io.files {
         varint::encode(&mut bytes, path.len() as u64);
@@ -140,12 +135,8 @@ fn counter_words(counters: &FileCounters) -> [u64; COUNTERS] {
     words
 }
 
-fn decode(bytes: &[u8]) -> Option<RankFileIo> {
-    let (content, checksum) = bytes.split_last_chunk::<4>()?;
-    if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
-        return None;
-    }
-    let rest = &mut content.strip_prefix(MAGIC)?;
+fn decode(mut content: &[u8]) -> Option<RankFileIo> {
+    let rest = &mut content;
     let mut io = RankFileIo::default();
     for _ in 0..varint::decode(rest)? {
         let length = usize::try_from(varint::decode(rest)?).ok()?;
@@ -187,12 +178,7 @@ fn decode_record(rest: &mut &[u8], files: usize) -> Option<FileRecord> {
 
 /// The file of a rank, with times in ticks; empty if there is none, or if it is damaged.
 pub(crate) fn read(folder: &Path, rank: u32) -> Result<RankFileIo, Error> {
-    let path = folder.join(file_name(rank));
-    match fs::read(&path) {
-        Ok(bytes) => Ok(decode(&bytes).unwrap_or_default()),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(RankFileIo::default()),
-        Err(source) => Err(Error::Io { path, source }),
-    }
+    checked_file::read(&folder.join(file_name(rank)), MAGIC, decode)
 }
 
 #[cfg(test)]
@@ -218,17 +204,10 @@ mod tests {
     }
 
     #[test]
-    fn counters_survive_the_file_and_a_damaged_file_has_none() {
+    fn counters_survive_the_file() {
         let (folder, io) = (tempfile::tempdir().unwrap(), sample());
         write(folder.path(), 3, &io).unwrap();
-        let bytes = fs::read(folder.path().join("rank-00003.files")).unwrap();
-        assert_eq!(decode(&bytes), Some(io));
-        for at in 0..bytes.len() {
-            let mut damaged = bytes.clone();
-            damaged[at] ^= 4;
-            assert_eq!(decode(&damaged), None, "byte {at}");
-            assert_eq!(decode(&bytes[..at]), None);
-        }
+        assert_eq!(read(folder.path(), 3).unwrap(), io);
         assert_eq!(write(folder.path(), 4, &RankFileIo::default()).unwrap(), 0);
         assert_eq!(read(folder.path(), 4).unwrap(), RankFileIo::default());
     }

@@ -14,6 +14,8 @@ pub mod call_paths;
 #[cfg(feature = "reader")]
 pub mod call_table;
 #[cfg(feature = "reader")]
+mod checked_file;
+#[cfg(feature = "reader")]
 pub mod comm_event;
 #[cfg(feature = "reader")]
 mod descriptor_index;

@@ -4,15 +4,14 @@
 //! the number of intervals, and for each interval the distance in ticks from the end of the previous one (signed), its length in ticks, the
 //! time waiting and the time blocked in nanoseconds, and the processor plus one (65535: no thread had the number). A CRC-32 of all that ends the file.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::error::{Error, WithPath};
+use crate::checked_file::{self, Magic};
+use crate::error::Error;
 use crate::raw::off_cpu::NO_THREAD;
 use crate::sealed::varint;
 
-const MAGIC: &[u8; 8] = b"SINOFCPU";
+const MAGIC: &Magic = b"SINOFCPU";
 
 /// An interval at the end of which a thread had been off the processor for a part of it, or for all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,17 +135,11 @@ pub fn file_name(rank: u32) -> String {
 
 /// Writes the file of a rank, with begin and end in ticks, and returns its size in bytes; none if there are no intervals.
 pub fn write(folder: &Path, rank: u32, threads: &[ThreadOffCpu]) -> Result<u64, Error> {
-    let mut bytes = MAGIC.to_vec();
+    let mut bytes = Vec::new();
     for thread in threads.iter().filter(|thread| !thread.intervals.is_empty() || !thread.absences.is_empty()) {
         encode(&mut bytes, thread);
     }
-    if bytes.len() == MAGIC.len() {
-        return Ok(0);
-    }
-    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
-    let path = folder.join(file_name(rank));
-    fs::write(&path, &bytes).with_path(&path)?;
-    Ok(bytes.len() as u64)
+    checked_file::write(&folder.join(file_name(rank)), MAGIC, &bytes)
 }
 
 fn encode(bytes: &mut Vec<u8>, thread: &ThreadOffCpu) {
@@ -163,12 +156,7 @@ fn encode(bytes: &mut Vec<u8>, thread: &ThreadOffCpu) {
     }
 }
 
-fn decode(bytes: &[u8]) -> Option<Vec<ThreadOffCpu>> {
-    let (content, checksum) = bytes.split_last_chunk::<4>()?;
-    if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
-        return None;
-    }
-    let mut rest = content.strip_prefix(MAGIC)?;
+fn decode(mut rest: &[u8]) -> Option<Vec<ThreadOffCpu>> {
     let mut threads = Vec::new();
     while !rest.is_empty() {
         let thread = varint::decode(&mut rest)? as u16;
@@ -190,12 +178,7 @@ fn decode(bytes: &[u8]) -> Option<Vec<ThreadOffCpu>> {
 
 /// The file of a rank, with begin and end in ticks; empty if there is none, or if it is damaged.
 pub(crate) fn read(folder: &Path, rank: u32) -> Result<Vec<ThreadOffCpu>, Error> {
-    let path = folder.join(file_name(rank));
-    match fs::read(&path) {
-        Ok(bytes) => Ok(decode(&bytes).unwrap_or_default()),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        Err(source) => Err(Error::Io { path, source }),
-    }
+    checked_file::read(&folder.join(file_name(rank)), MAGIC, decode)
 }
 
 #[cfg(test)]
@@ -239,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_survive_the_file_and_a_damaged_file_has_none() {
+    fn intervals_survive_the_file() {
         let threads = vec![
             ThreadOffCpu::new(0, vec![interval(-5, 200, 7, 0)]),
             ThreadOffCpu::new(4, vec![interval(1, 2, 1, 0), interval(9, 90, 0, 80)]),
@@ -247,15 +230,7 @@ mod tests {
         ];
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), 3, &threads).unwrap();
-        let path = folder.path().join("rank-00003.offcpu");
-        let bytes = fs::read(&path).unwrap();
-        assert_eq!(decode(&bytes), Some(threads));
-        for at in 0..bytes.len() {
-            let mut damaged = bytes.clone();
-            damaged[at] ^= 4;
-            assert_eq!(decode(&damaged), None, "byte {at}");
-            assert_eq!(decode(&bytes[..at]), None);
-        }
+        assert_eq!(read(folder.path(), 3).unwrap(), threads);
         assert_eq!(write(folder.path(), 4, &[ThreadOffCpu::default()]).unwrap(), 0);
         assert!(!folder.path().join(file_name(4)).exists());
     }

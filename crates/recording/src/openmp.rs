@@ -5,14 +5,13 @@
 //! previous one), duration, span, the sum of the longest times, the number of threads, and for each thread seven durations. All durations are in
 //! ticks. A CRC-32 of all that ends the file.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::error::{Error, WithPath};
+use crate::checked_file::{self, Magic};
+use crate::error::Error;
 use crate::sealed::varint;
 
-const MAGIC: &[u8; 8] = b"SINOPMP1";
+const MAGIC: &Magic = b"SINOPMP1";
 /// More threads than any machine has: the file is damaged.
 const MAX_THREADS: u64 = 1 << 16;
 
@@ -107,19 +106,13 @@ pub fn file_name(rank: u32) -> String {
 
 /// Writes the file of a rank, with times in ticks, and returns its size in bytes; none if there are no regions.
 pub fn write(folder: &Path, rank: u32, regions: &[RegionExecution]) -> Result<u64, Error> {
-    if regions.is_empty() {
-        return Ok(0);
-    }
-    let mut bytes = MAGIC.to_vec();
+    let mut bytes = Vec::new();
     let mut previous = 0;
     for region in regions {
         encode(&mut bytes, region, previous);
         previous = region.begin;
     }
-    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
-    let path = folder.join(file_name(rank));
-    fs::write(&path, &bytes).with_path(&path)?;
-    Ok(bytes.len() as u64)
+    checked_file::write(&folder.join(file_name(rank)), MAGIC, &bytes)
 }
 
 fn encode(bytes: &mut Vec<u8>, region: &RegionExecution, previous: i64) {
@@ -136,12 +129,7 @@ fn encode(bytes: &mut Vec<u8>, region: &RegionExecution, previous: i64) {
     }
 }
 
-fn decode(bytes: &[u8]) -> Option<Vec<RegionExecution>> {
-    let (content, checksum) = bytes.split_last_chunk::<4>()?;
-    if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
-        return None;
-    }
-    let mut rest = content.strip_prefix(MAGIC)?;
+fn decode(mut rest: &[u8]) -> Option<Vec<RegionExecution>> {
     let mut regions: Vec<RegionExecution> = Vec::new();
     while !rest.is_empty() {
         let previous = regions.last().map_or(0, |region| region.begin);
@@ -176,12 +164,7 @@ fn decode_region(rest: &mut &[u8], previous: i64) -> Option<RegionExecution> {
 
 /// The file of a rank, with times in ticks; empty if there is none, or if it is damaged.
 pub(crate) fn read(folder: &Path, rank: u32) -> Result<Vec<RegionExecution>, Error> {
-    let path = folder.join(file_name(rank));
-    match fs::read(&path) {
-        Ok(bytes) => Ok(decode(&bytes).unwrap_or_default()),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        Err(source) => Err(Error::Io { path, source }),
-    }
+    checked_file::read(&folder.join(file_name(rank)), MAGIC, decode)
 }
 
 #[cfg(test)]
@@ -207,17 +190,10 @@ mod tests {
     }
 
     #[test]
-    fn regions_survive_the_file_and_a_damaged_file_has_none() {
+    fn regions_survive_the_file() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), 3, &regions()).unwrap();
-        let bytes = fs::read(folder.path().join("rank-00003.omp")).unwrap();
-        assert_eq!(decode(&bytes), Some(regions()));
-        for at in 0..bytes.len() {
-            let mut damaged = bytes.clone();
-            damaged[at] ^= 4;
-            assert_eq!(decode(&damaged), None, "byte {at}");
-            assert_eq!(decode(&bytes[..at]), None);
-        }
+        assert_eq!(read(folder.path(), 3).unwrap(), regions());
         assert_eq!(write(folder.path(), 4, &[]).unwrap(), 0);
         assert!(!folder.path().join(file_name(4)).exists());
     }

@@ -5,18 +5,17 @@
 //! (signed) and `frame << 3 | truncated << 2 | in MPI << 1 | in the kernel`. A CRC-32 of all that ends the file. A rank without samples has none.
 
 use std::borrow::Cow;
-use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::checked_file::{self, Magic};
 use crate::definitions::FORMAT_VERSION;
-use crate::error::{Error, WithPath};
+use crate::error::Error;
 use crate::json;
 use crate::sealed::varint;
 
-const MAGIC: &[u8; 8] = b"SINSMPLS";
+const MAGIC: &Magic = b"SINSMPLS";
 const FRAMES_FILE: &str = "stacks.json";
 
 /// A function in a stack, at a line of the source, under its caller.
@@ -109,16 +108,11 @@ pub(crate) fn read_frames(folder: &Path) -> Result<Vec<StackFrame>, Error> {
 
 /// Writes the file of a rank, with times in ticks; none if there are no samples.
 pub fn write(folder: &Path, rank: u32, threads: &[ThreadSamples]) -> Result<(), Error> {
-    let mut bytes = MAGIC.to_vec();
+    let mut bytes = Vec::new();
     for thread in threads.iter().filter(|thread| !thread.samples.is_empty() || thread.lost > 0) {
         encode(&mut bytes, thread);
     }
-    if bytes.len() == MAGIC.len() {
-        return Ok(());
-    }
-    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
-    let path = folder.join(file_name(rank));
-    fs::write(&path, &bytes).with_path(&path)
+    checked_file::write(&folder.join(file_name(rank)), MAGIC, &bytes).map(drop)
 }
 
 fn encode(bytes: &mut Vec<u8>, thread: &ThreadSamples) {
@@ -134,12 +128,7 @@ fn encode(bytes: &mut Vec<u8>, thread: &ThreadSamples) {
     }
 }
 
-fn decode(bytes: &[u8]) -> Option<Vec<ThreadSamples>> {
-    let (content, checksum) = bytes.split_last_chunk::<4>()?;
-    if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
-        return None;
-    }
-    let mut rest = content.strip_prefix(MAGIC)?;
+fn decode(mut rest: &[u8]) -> Option<Vec<ThreadSamples>> {
     let mut threads = Vec::new();
     while !rest.is_empty() {
         let thread = u16::try_from(varint::decode(&mut rest)?).ok()?;
@@ -159,12 +148,7 @@ fn decode(bytes: &[u8]) -> Option<Vec<ThreadSamples>> {
 
 /// The file of a rank, with times in ticks; empty if there is none, or if it is damaged.
 pub(crate) fn read(folder: &Path, rank: u32) -> Result<Vec<ThreadSamples>, Error> {
-    let path = folder.join(file_name(rank));
-    match fs::read(&path) {
-        Ok(bytes) => Ok(decode(&bytes).unwrap_or_default()),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        Err(source) => Err(Error::Io { path, source }),
-    }
+    checked_file::read(&folder.join(file_name(rank)), MAGIC, decode)
 }
 
 /// Gives each frame of a rank's samples another index.
@@ -205,27 +189,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), 2, &threads()).unwrap();
         assert_eq!(read(folder.path(), 2).unwrap(), threads());
-        let bytes = fs::read(folder.path().join(file_name(2))).unwrap();
-        assert!(bytes.len() <= 12 * 1003, "{} bytes", bytes.len());
+        let bytes = folder.path().join(file_name(2)).metadata().unwrap().len();
+        assert!(bytes <= 12 * 1003, "{bytes} bytes");
         assert_eq!(read(folder.path(), 3).unwrap(), []);
         write(folder.path(), 3, &[ThreadSamples::default()]).unwrap();
         assert!(!folder.path().join(file_name(3)).exists());
-    }
-
-    #[test]
-    fn a_damaged_file_has_no_samples() {
-        let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), 0, &threads()).unwrap();
-        let path = folder.path().join(file_name(0));
-        let bytes = fs::read(&path).unwrap();
-        for position in (0..bytes.len()).step_by(97) {
-            let mut damaged = bytes.clone();
-            damaged[position] ^= 0x10;
-            fs::write(&path, &damaged).unwrap();
-            assert_eq!(read(folder.path(), 0).unwrap(), [], "byte {position}");
-            fs::write(&path, &bytes[..position]).unwrap();
-            assert_eq!(read(folder.path(), 0).unwrap(), [], "truncated at {position}");
-        }
     }
 
     #[test]

@@ -70,10 +70,10 @@ struct ThreadStacks {
     thread: u16,
     /// Nanoseconds that a sample stands for.
     sample_ns: u64,
-    samples: Vec<StackSample>,
+    samples: Vec<LabelledSample>,
 }
 
-struct StackSample {
+struct LabelledSample {
     time: i64,
     frame: u32,
     leaf: StackLeaf,
@@ -195,7 +195,7 @@ fn rank_stacks(recording: &Recording, rank: u32) -> Result<Vec<ThreadStacks>, Er
     let period_ns = recording.header.rank(rank).and_then(|rank| rank.sampling).map_or(0, |sampling| sampling.period_ns);
     let stacks = |thread: &ThreadSamples| {
         let table = tables.iter().find(|table| table.thread == thread.thread);
-        let samples = thread.samples.iter().map(|sample| StackSample {
+        let samples = thread.samples.iter().map(|sample| LabelledSample {
             time: sample.time,
             frame: sample.frame,
             leaf: leaf(sample, table),

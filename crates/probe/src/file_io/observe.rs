@@ -14,7 +14,7 @@ use super::stdio_stream::{self, StdioStream};
 use crate::call_frame::encloses;
 use crate::call_path::CallerRegisters;
 use crate::clock::ticks;
-use crate::file_counters::{BufferedPlace, FileAccess, ThreadFileCounters};
+use crate::file_counters::{BufferedPlace, FileCall, ThreadFileCounters};
 use crate::process::{self, ProcessState};
 use crate::thread::{self, ThreadState};
 
@@ -176,7 +176,7 @@ fn count_buffered(frame: &FileCallFrame, function: &FileFunction, bytes: u64) {
         if process::is_recording_off() || thread::existing().is_some_and(is_counted) {
             return;
         }
-        count(frame, |thread, site| FileAccess {
+        count(frame, |thread, site| FileCall {
             key: CounterKey { file, operation: function.operation, interface: FileInterface::Stdio, thread, site },
             begin: 0,
             end: 0,
@@ -241,7 +241,7 @@ fn record(frame: &FileCallFrame, end: u64) {
     };
     let Some(file) = file.filter(|_| !process::is_recording_off()) else { return };
     let begin = if frame.begin == NOT_TIMED { 0 } else { frame.begin };
-    count(frame, |thread, site| FileAccess {
+    count(frame, |thread, site| FileCall {
         key: CounterKey { file, operation: function.operation, interface: function.target.interface(), thread, site },
         begin,
         end,
@@ -252,7 +252,7 @@ fn record(frame: &FileCallFrame, end: u64) {
 
 /// Counts an access for this thread.
 #[inline]
-fn count(frame: &FileCallFrame, access: impl FnOnce(u16, u64) -> FileAccess) {
+fn count(frame: &FileCallFrame, access: impl FnOnce(u16, u64) -> FileCall) {
     if let Some(thread) = thread::existing() {
         let site = call_site(thread, frame);
         return thread.files.count(&access(thread.files.thread(), site), may_allocate);

@@ -36,7 +36,7 @@ pub(super) struct SampleRing {
 }
 
 /// A thread at a point in time.
-pub(super) struct StackSample<'a> {
+pub(super) struct StackSnapshot<'a> {
     /// Of the monotonic clock.
     pub time_ns: u64,
     pub in_kernel: bool,
@@ -48,7 +48,7 @@ pub(super) struct StackSample<'a> {
     stack_bytes: u64,
 }
 
-impl StackSample<'_> {
+impl StackSnapshot<'_> {
     /// A word of the stack; `None` outside of the copy.
     pub(super) fn read_stack(&self, address: u64) -> Option<u64> {
         let offset = address.checked_sub(self.registers.stack_pointer)?;
@@ -103,7 +103,7 @@ impl SampleRing {
     }
 
     /// Takes all samples out; returns how many the kernel could not keep.
-    pub(super) fn drain(&mut self, mut use_sample: impl FnMut(&StackSample)) -> u64 {
+    pub(super) fn drain(&mut self, mut use_sample: impl FnMut(&StackSnapshot)) -> u64 {
         let (head, mut at) = (self.ring.head(), self.ring.tail());
         let mut lost = 0;
         while at < head {
@@ -124,7 +124,7 @@ impl SampleRing {
     }
 
     /// Parses a sample: header, instruction pointer, time, which registers there are, registers, size of the stack, stack, its valid size.
-    fn parse(&self, at: u64, header: RecordHeader) -> Option<StackSample<'_>> {
+    fn parse(&self, at: u64, header: RecordHeader) -> Option<StackSnapshot<'_>> {
         let word = |index: u64| self.ring.data(at + 8 * index);
         const NO_REGISTERS: u64 = 0;
         // A thread of the kernel, or one that is exiting.
@@ -138,7 +138,7 @@ impl SampleRing {
         let stack_bytes = if fits { self.ring.data(stack_position + size).min(size) } else { 0 };
         let registers = StackRegisters { code: CodeAddress::Instruction(word(6)), stack_pointer: word(5), frame_pointer: word(4) };
         let in_kernel = header.flags & CPU_MODE == CPU_MODE_KERNEL;
-        Some(StackSample { time_ns: word(2), in_kernel, registers, ring: &self.ring, stack_position, stack_bytes })
+        Some(StackSnapshot { time_ns: word(2), in_kernel, registers, ring: &self.ring, stack_position, stack_bytes })
     }
 
     /// Closes the ring. In a forked child it is not mapped, so it must not be closed there.

@@ -5,7 +5,9 @@ use sintonia_mpi::FunctionId;
 use sintonia_recording::call_table::{CallDescriptor, CallTable};
 use sintonia_recording::samples::{Sample, StackFrame};
 
-use super::{LineTimes, ModuleKind, SampledStacks, SelectedStacks, StackLeaf, StackSample, StackSelection, StackTree, ThreadStacks, leaf};
+use super::{
+    LabelledSample, LineTimes, ModuleKind, SampledStacks, SelectedStacks, StackLeaf, StackSelection, StackTree, ThreadStacks, leaf,
+};
 
 fn frame(function: &str, line: u32, caller: Option<u32>) -> StackFrame {
     StackFrame { caller, function: Some(function.into()), file: Some("a.c".into()), line: Some(line), module: "/bin/a.out".into() }
@@ -16,7 +18,8 @@ fn mpi(name: &str) -> StackLeaf {
 }
 
 fn thread(rank: u32, thread: u16, samples: &[(i64, u32, StackLeaf)]) -> ThreadStacks {
-    let sample = |(time, frame, leaf): &(i64, u32, StackLeaf)| StackSample { time: *time, frame: *frame, leaf: *leaf, is_truncated: false };
+    let sample =
+        |(time, frame, leaf): &(i64, u32, StackLeaf)| LabelledSample { time: *time, frame: *frame, leaf: *leaf, is_truncated: false };
     ThreadStacks { rank, thread, sample_ns: 10, samples: samples.iter().map(sample).collect() }
 }
 
