@@ -140,6 +140,13 @@ test('a query follows the selection; a file only has the whole run and single ra
     assert.deepEqual([others.selected.ranks, others.coversMore], [undefined, true], 'three other ranks are not stored as one answer');
 });
 
+test('an address written by hand gives a valid query', () => {
+    const wrong = { recording: 0, from: 0.5, to: 1e99, ranks: '9-1,x', viewParams: { threads: 'all' } };
+    const { selected, baseline } = stackQueries(wrong, 0, 4, { ranks: '7' }, true);
+    assert.deepEqual([selected.from, selected.to, selected.ranks, selected.threads, baseline.params.ranks], Array(5).fill(undefined));
+    assert.deepEqual(stackQueries({ ...wrong, from: 1.4, to: 9.6 }, 0, 4, undefined, true).selected.to, 10);
+});
+
 test('a baseline is a group of ranks or another recording', () => {
     assert.deepEqual(parseBaseline('ranks:0-1', 1), { ranks: '0-1' });
     assert.deepEqual(parseBaseline('recording:1', 2), { recording: 1 });

@@ -21,7 +21,12 @@ export default async function functions(driver) {
     await page.getByRole('checkbox', { name: 'Split by line' }).check();
     await driver.waitUntilIdle();
     assert.match(await page.getByRole('treegrid').innerText(), /step:\d+/);
-    for (const address of ['functions', 'functions?tree=callers&function=0', 'functions?base=ranks:0']) {
+    for (const address of [
+        'functions?function=99999&zoom=x.y&open=!!&base=ranks:77&threads=none&search=%5B',
+        'functions',
+        'functions?tree=callers&function=0',
+        'functions?base=ranks:0',
+    ]) {
         await driver.go(address);
         for (const colorScheme of ['light', 'dark']) {
             await page.emulateMedia({ colorScheme });

@@ -26,18 +26,33 @@ export interface StackQueries {
 
 /** The queries for a selection. A file only has answers for the whole run, and for single ranks. */
 export function stackQueries(current: Selection, recording: number, rankCount: number, baseline: Baseline, isLive: boolean): StackQueries {
-    const { from, to, ranks, viewParams } = current;
-    const window: QueryParams = isLive ? { from, to } : {};
-    const threads = isLive ? viewParams.threads : undefined;
-    const others = baseline && 'ranks' in baseline ? otherRanks(baseline.ranks, rankCount) : undefined;
+    // An address may have been written by hand.
+    const ranks = validRanks(current.ranks, rankCount);
+    const window = validWindow(current);
+    const threads = isLive ? validRanks(current.viewParams.threads, MAX_THREADS) : undefined;
+    const baseRanks = baseline && 'ranks' in baseline ? validRanks(baseline.ranks, rankCount) : undefined;
+    const others = baseRanks === undefined ? undefined : otherRanks(baseRanks, rankCount);
     const wanted = ranks ?? others;
     const isStored = isLive || wanted === undefined || /^\d+$/.test(wanted);
-    const selected = { ...window, ranks: isStored ? wanted : undefined, threads };
-    const coversMore = !isLive && (from !== undefined || !isStored);
+    const times = isLive ? window : {};
+    const selected = { ...times, ranks: isStored ? wanted : undefined, threads };
+    const coversMore = !isLive && (window.from !== undefined || !isStored);
     if (!baseline) return { selected, baseline: undefined, coversMore };
     const compared =
-        'ranks' in baseline ? { recording, params: { ...window, ranks: baseline.ranks, threads } } : { recording: baseline.recording, params: {} };
+        'ranks' in baseline ? { recording, params: { ...times, ranks: baseRanks, threads } } : { recording: baseline.recording, params: {} };
     return { selected, baseline: compared, coversMore };
+}
+
+/** Threads are numbered with 16 bits. */
+const MAX_THREADS = 65_536;
+
+/** Those of the numbers that exist, as in queries; undefined if there are none. */
+const validRanks = (text: string | undefined, size: number): string | undefined => formatRanks(parseRanks(text ?? '', size)) || undefined;
+
+/** The time range in whole nanoseconds. */
+function validWindow({ from, to }: Selection): { from?: number; to?: number } {
+    const [first, last] = [Math.round(from ?? Number.NaN), Math.round(to ?? Number.NaN)];
+    return Number.isSafeInteger(first) && Number.isSafeInteger(last) && first < last ? { from: first, to: last } : {};
 }
 
 /** All ranks but these; undefined if there are no others. */
