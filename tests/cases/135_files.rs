@@ -9,7 +9,7 @@ use sintonia_tests::{Mpi, Outcome, Process, for_every_mpi, fresh_dir, record_com
 
 /// The file of a program beside this case.
 fn source(name: &str) -> PathBuf {
-    sintonia_tests::tests_dir().join("cases/115_files").join(name)
+    sintonia_tests::tests_dir().join("cases/135_files").join(name)
 }
 
 fn compile(compiler: &[String], folder: &Path, file: &str, options: &[&str], name: &str, link: &[String]) {

@@ -7,6 +7,7 @@
 mod attached;
 mod binding;
 mod block_region;
+mod breakable_lock;
 mod call;
 mod call_frame;
 mod call_path;

@@ -6,12 +6,13 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use sintonia_recording::definitions::{DefinitionRecord, ModuleDefinition, NoteDefinition};
 use sintonia_recording::raw;
 
+use crate::breakable_lock::BreakableLock;
 use crate::cancellation::CancellationGuard;
 
 /// Recording state of a process.
@@ -32,7 +33,7 @@ static RECORDING_OFF: AtomicBool = AtomicBool::new(false);
 static THREADS: AtomicU16 = AtomicU16::new(0);
 static FOLDER: OnceLock<PathBuf> = OnceLock::new();
 static NAME: OnceLock<String> = OnceLock::new();
-static DEFINITIONS: Mutex<Option<DefinitionFile>> = Mutex::new(None);
+static DEFINITIONS: BreakableLock<Option<DefinitionFile>> = BreakableLock::new(None);
 
 /// Recording state of this process.
 #[inline(always)]
@@ -71,10 +72,6 @@ struct DefinitionFile {
     written_at_end: Vec<(usize, usize, String)>,
 }
 
-fn definitions() -> MutexGuard<'static, Option<DefinitionFile>> {
-    DEFINITIONS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
 /// Creates the file of definitions in a folder; it names all files of this process. `false` if it cannot be created.
 pub(crate) fn create_definitions(folder: PathBuf, host: &str, pid: u32) -> bool {
     // A process keeps its id over `exec`.
@@ -86,7 +83,8 @@ pub(crate) fn create_definitions(folder: PathBuf, host: &str, pid: u32) -> bool 
         return false;
     };
     let _ = (FOLDER.set(folder), NAME.set(name));
-    *definitions() = Some(DefinitionFile { file, bytes: 0, modules: HashSet::new(), modules_defined: 0, written_at_end: Vec::new() });
+    let Some(mut definitions) = DEFINITIONS.lock() else { return false };
+    *definitions = Some(DefinitionFile { file, bytes: 0, modules: HashSet::new(), modules_defined: 0, written_at_end: Vec::new() });
     true
 }
 
@@ -117,7 +115,7 @@ pub(crate) fn remove_file(extension: &str) {
 
 /// Registers memory to be written to a file at the end.
 pub(crate) fn write_at_end(address: usize, bytes: usize, extension: &str) {
-    if let Some(definitions) = definitions().as_mut() {
+    if let Some(definitions) = DEFINITIONS.lock().as_mut().and_then(|definitions| definitions.as_mut()) {
         definitions.written_at_end.push((address, bytes, extension.into()));
     }
 }
@@ -125,7 +123,7 @@ pub(crate) fn write_at_end(address: usize, bytes: usize, extension: &str) {
 /// Writes one definition: a single line in a single write.
 pub(crate) fn define(definition: &DefinitionRecord) {
     let _guard = CancellationGuard::new();
-    if let Some(definitions) = definitions().as_mut() {
+    if let Some(definitions) = DEFINITIONS.lock().as_mut().and_then(|definitions| definitions.as_mut()) {
         definitions.write(definition);
     }
 }
@@ -151,8 +149,8 @@ pub(crate) fn note(text: &str) {
 pub(crate) fn define_modules() -> u32 {
     let _guard = CancellationGuard::new();
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let mut definitions = definitions();
-    let Some(definitions) = definitions.as_mut() else { return 0 };
+    let mut definitions = DEFINITIONS.lock();
+    let Some(definitions) = definitions.as_mut().and_then(|definitions| definitions.as_mut()) else { return 0 };
     for module in maps.lines().filter_map(executable_module) {
         if definitions.modules.insert((module.start, module.end, module.path.clone())) {
             definitions.write(&DefinitionRecord::Module(module));
@@ -164,7 +162,7 @@ pub(crate) fn define_modules() -> u32 {
 
 /// Defines modules again at the next occasion: one was unloaded, and another may be at its place.
 pub(crate) fn forget_modules() {
-    if let Some(definitions) = definitions().as_mut() {
+    if let Some(definitions) = DEFINITIONS.lock().as_mut().and_then(|definitions| definitions.as_mut()) {
         definitions.modules.clear();
     }
 }
@@ -199,8 +197,9 @@ pub(crate) fn list_files() -> Vec<PathBuf> {
 
 /// Writes the memory registered with [`write_at_end`].
 pub(crate) fn write_memory() {
-    let kept = definitions().as_mut().map(|d| std::mem::take(&mut d.written_at_end)).unwrap_or_default();
-    for (address, bytes, extension) in kept {
+    let mut definitions = DEFINITIONS.lock();
+    let kept = definitions.as_mut().and_then(|definitions| definitions.as_mut()).map(|file| std::mem::take(&mut file.written_at_end));
+    for (address, bytes, extension) in kept.unwrap_or_default() {
         // SAFETY: memory of the probe that is never freed.
         let memory = unsafe { std::slice::from_raw_parts(address as *const u8, bytes) };
         if fits_file_limit(bytes) {

@@ -8,7 +8,6 @@ mod frame_tree;
 mod sample_ring;
 mod timer;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sintonia_recording::definitions::{DefinitionRecord, SamplingDefinition};
@@ -17,6 +16,7 @@ use sintonia_recording::raw::samples::{MAGIC, RECORD_WORDS, RawSample, RawSample
 use self::frame_tree::FrameTree;
 use self::sample_ring::{SampleMode, SampleRing, StackSnapshot};
 use self::timer::SampleTimer;
+use crate::breakable_lock::BreakableLock;
 use crate::clock::{self, nanoseconds, ticks};
 use crate::process::{self, ProcessState};
 use crate::record_stream::RecordStream;
@@ -30,7 +30,7 @@ const MAX_HERTZ: u32 = 10_000;
 /// Samples of a thread between two drains, at most; a ring holds some fifteen.
 const SAMPLES_PER_DRAIN: u64 = 8;
 
-static SAMPLER: Mutex<Option<Sampler>> = Mutex::new(None);
+static SAMPLER: BreakableLock<Option<Sampler>> = BreakableLock::new(None);
 
 /// Samples the threads of this process.
 struct Sampler {
@@ -109,8 +109,13 @@ struct UnwoundStack {
     addresses: [u64; MAX_FRAMES],
 }
 
-fn sampler() -> MutexGuard<'static, Option<Sampler>> {
-    SAMPLER.lock().unwrap_or_else(PoisonError::into_inner)
+/// Calls a function with the sampler, if there is one.
+fn with_sampler(action: impl FnOnce(&mut Sampler)) {
+    if let Some(mut sampler) = SAMPLER.lock()
+        && let Some(sampler) = sampler.as_mut()
+    {
+        action(sampler);
+    }
 }
 
 /// Starts sampling, with the calling thread; call once, after the time source is selected.
@@ -135,7 +140,9 @@ pub(crate) fn start() {
     started.note_missing_stacks(stacks);
     let kernel = matches!(source, SamplingMechanism::Event(mode) if mode.kernel);
     process::define(&DefinitionRecord::Sampling(SamplingDefinition { period_ns, kernel, stacks }));
-    *sampler() = Some(started);
+    let Some(mut sampler) = SAMPLER.lock() else { return };
+    *sampler = Some(started);
+    drop(sampler);
     remove_at_thread_exit();
     start_drain_thread(Duration::from_nanos(SAMPLES_PER_DRAIN * period_ns));
 }
@@ -150,15 +157,17 @@ fn start_drain_thread(interval: Duration) {
     let spawned = thread.spawn(move || {
         while process::state() == ProcessState::Recording {
             std::thread::sleep(interval);
-            if let Some(sampler) = sampler().as_mut().filter(|_| process::state() == ProcessState::Recording) {
-                sampler.drain_all();
+            if process::state() == ProcessState::Recording {
+                with_sampler(Sampler::drain_all);
             }
         }
     });
     // SAFETY: as above.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &previous, std::ptr::null_mut()) };
     if spawned.is_err() {
-        *sampler() = None;
+        if let Some(mut sampler) = SAMPLER.lock() {
+            *sampler = None;
+        }
         process::note("threads were not sampled: no thread could be created");
     }
 }
@@ -183,13 +192,13 @@ pub(crate) fn attach() {
         return;
     }
     let id = thread_id();
-    if let Some(sampler) = sampler().as_mut()
-        && sampler.threads.iter().all(|thread| thread.id != id)
-    {
-        let thread = ThreadSampler::current(sampler.source);
-        sampler.threads.push(thread);
-        remove_at_thread_exit();
-    }
+    with_sampler(|sampler| {
+        if sampler.threads.iter().all(|thread| thread.id != id) {
+            let thread = ThreadSampler::current(sampler.source);
+            sampler.threads.push(thread);
+            remove_at_thread_exit();
+        }
+    });
 }
 
 /// Ends the samples of the calling thread when it ends.
@@ -211,31 +220,16 @@ unsafe extern "C" fn remove(_: *mut libc::c_void) {
     if process::state() != ProcessState::Recording {
         return;
     }
-    let _ = std::panic::catch_unwind(|| {
-        let id = thread_id();
-        if let Some(sampler) = sampler().as_mut()
-            && let Some(index) = sampler.threads.iter().position(|thread| thread.id == id)
-        {
-            sampler.drain(index);
-            let thread = sampler.threads.swap_remove(index);
-            // First, because the handler writes to the ring.
-            if let Some(timer) = thread.timer {
-                timer.stop();
-            }
-            if let Some(ring) = thread.ring {
-                ring.close();
-            }
-        }
-    });
+    let _ = std::panic::catch_unwind(|| with_sampler(|sampler| sampler.remove(thread_id())));
 }
 
 /// Takes out what is left and writes what would be lost with the process.
 pub(crate) fn finish() {
-    if let Some(sampler) = sampler().as_mut() {
+    with_sampler(|sampler| {
         sampler.threads.iter().filter_map(|thread| thread.timer.as_ref()).for_each(SampleTimer::stop_from_elsewhere);
         sampler.drain_all();
         sampler.stream.finish();
-    }
+    });
 }
 
 impl Sampler {
@@ -250,6 +244,20 @@ impl Sampler {
             stream: RecordStream::new("samples", MAGIC, "samples".into()),
             stacks: Vec::new(),
             has_stacks: true,
+        }
+    }
+
+    /// Ends the samples of the calling thread.
+    fn remove(&mut self, id: libc::pid_t) {
+        let Some(index) = self.threads.iter().position(|thread| thread.id == id) else { return };
+        self.drain(index);
+        let thread = self.threads.swap_remove(index);
+        // First, because the handler writes to the ring.
+        if let Some(timer) = thread.timer {
+            timer.stop();
+        }
+        if let Some(ring) = thread.ring {
+            ring.close();
         }
     }
 
