@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use sintonia_tests::{Mpi, Outcome, Process, for_every_mpi, fresh_dir, record_command, retry_assertions, sintonia};
@@ -11,6 +12,12 @@ const TREE: &str = include_str!("114_samples/tree.c");
 const SIGNALS: &str = include_str!("114_samples/signals.c");
 const WORKER: &str = include_str!("114_samples/worker.c");
 const FORBID: &str = include_str!("114_samples/forbid.c");
+
+/// Each case has the cores for itself: shares of time are compared, and advice is held back where ranks have no core.
+fn alone() -> MutexGuard<'static, ()> {
+    static CORES: Mutex<()> = Mutex::new(());
+    CORES.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn compile(mpi: &Mpi, folder: &Path, source: &str, options: &[&str], name: &str) {
     let file = folder.join(format!("{name}.c"));
@@ -69,6 +76,7 @@ fn assert_shares(outcome: &Outcome, report: &Value) {
 
 #[test]
 fn c114_functions_take_the_shares_that_the_program_measures() {
+    let _guard = alone();
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         compile(mpi, folder.path(), TREE, &[], "tree");
@@ -90,6 +98,7 @@ fn c114_functions_take_the_shares_that_the_program_measures() {
 
 #[test]
 fn c115_an_imbalance_is_named_by_its_function() {
+    let _guard = alone();
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         compile(mpi, folder.path(), TREE, &[], "tree");
@@ -112,6 +121,7 @@ fn c115_an_imbalance_is_named_by_its_function() {
 
 #[test]
 fn c116_threads_that_never_call_mpi_are_sampled() {
+    let _guard = alone();
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         compile(mpi, folder.path(), WORKER, &[], "worker");
@@ -123,6 +133,7 @@ fn c116_threads_that_never_call_mpi_are_sampled() {
 
 #[test]
 fn c117_signals_timers_threads_and_system_calls_of_the_program_are_not_disturbed() {
+    let _guard = alone();
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         compile(mpi, folder.path(), SIGNALS, &[], "signals");
@@ -146,6 +157,7 @@ fn c117_signals_timers_threads_and_system_calls_of_the_program_are_not_disturbed
 
 #[test]
 fn c118_where_the_kernel_forbids_events_a_note_says_so_and_a_timer_takes_their_place_on_request() {
+    let _guard = alone();
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         compile(mpi, folder.path(), TREE, &[], "tree");
@@ -162,6 +174,7 @@ fn c118_where_the_kernel_forbids_events_a_note_says_so_and_a_timer_takes_their_p
 
 #[test]
 fn c119_a_stripped_program_has_less_and_off_has_nothing() {
+    let _guard = alone();
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         compile(mpi, folder.path(), TREE, &["-s"], "tree");
