@@ -88,13 +88,15 @@ fn without_core_times(calls: &str) -> String {
     calls.lines().map(line).collect::<Vec<String>>().join("\n")
 }
 
-/// What a recording says of its run, without the unit of its ticks and the name of who wrote it.
+/// What a recording says of its run, without the unit of its ticks, the name of who wrote it, and that for which an archive has no place.
 fn header(recording: &Recording, name: &str) -> Value {
     let text = std::fs::read_to_string(recording.folder().join(name).join("recording.json")).expect("a sealed recording");
     let mut header: Value = serde_json::from_str(&text).expect("JSON");
     for rank in header["ranks"].as_array_mut().expect("ranks") {
         rank["clock"].take();
-        rank.as_object_mut().expect("an object").remove("off_cpu");
+        for key in ["off_cpu", "sampling"] {
+            rank.as_object_mut().expect("an object").remove(key);
+        }
     }
     header["sealed_by"].take();
     header
