@@ -1,5 +1,6 @@
 //! Call paths of Python programs: file, function and line of every frame are those that Python itself sees at the call.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -10,6 +11,7 @@ use sintonia_tests::{Mpi, Outcome, Process, for_every_mpi, fresh_dir, record_com
 const LEDGER: &str = include_str!("130_python_paths/ledger.py");
 const KERNEL: &str = include_str!("130_python_paths/kernel.c");
 const EXTENSION: &str = include_str!("130_python_paths/extension.py");
+const SHARES: &str = include_str!("130_python_paths/shares.py");
 
 /// Most frames of a path.
 const MAX_FRAMES: usize = 64;
@@ -165,5 +167,35 @@ fn c133_readers_show_lines_of_python() {
         let definitions = &trace.expect_status(0).stdout;
         let has = |kind: &str, text: &str| definitions.lines().any(|line| line.starts_with(kind) && line.contains(text));
         assert!(has("SOURCE_CODE_LOCATION", "program.py\"") && has("REGION ", "\"several_lines\"") && has("CALLING_CONTEXT ", "\"main\""));
+    });
+}
+
+/// Shares of the computation, with what was called, from the report.
+fn sampled_shares(recording: &Path, folder: &Path) -> BTreeMap<String, f64> {
+    let outcome = Process::new([sintonia().as_str(), "report", "--json", &recording.display().to_string()]).run_in(folder);
+    let report: Value = serde_json::from_str(&outcome.expect_status(0).stdout).expect("JSON");
+    let computation = &report["computation"];
+    let all = computation["computation_s"].as_f64().expect("seconds");
+    let rows = computation["functions"].as_array().expect("functions").iter();
+    rows.map(|row| (row["function"].as_str().expect("a name").to_owned(), row["total_s"].as_f64().expect("seconds") / all)).collect()
+}
+
+#[test]
+fn c134_samples_have_the_functions_of_python_and_of_the_libraries_they_call() {
+    for_every_mpi(|mpi| {
+        let folder = fresh_dir();
+        std::fs::write(folder.path().join("program.py"), SHARES).expect("written");
+        let (outcome, recording) = record(mpi, &mpi.python, folder.path(), &[], &["8"]);
+        let found = sampled_shares(&recording, folder.path());
+        for line in outcome.stdout.lines() {
+            let (name, share) = line.split_once(' ').expect("a share");
+            let (share, sampled): (f64, f64) = (share.parse().expect("a number"), found.get(name).copied().unwrap_or(0.0));
+            // Of all that is sampled, starting Python and importing mpi4py is not measured by the program.
+            assert!((sampled - share).abs() <= 0.05, "{name}: {sampled} of {share}\n{found:?}");
+        }
+        let count = found.get("count").copied().unwrap_or(0.0);
+        assert!((count - found["alpha"]).abs() <= 0.02, "alpha calls only that: {found:?}");
+        let interpreter = found.keys().find(|name| name.starts_with("_PyEval_"));
+        assert_eq!(interpreter, None, "frames of the interpreter are left out: {found:?}");
     });
 }

@@ -10,6 +10,7 @@
 mod code_object;
 mod frames;
 mod layout;
+pub(crate) mod line_numbers;
 mod memory;
 mod text;
 
@@ -71,6 +72,15 @@ pub(crate) fn interpreter(loaded: u64) -> Option<&'static PythonInterpreter> {
     }
 }
 
+/// The line that a Python frame executes, and its code object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SampledPythonFrame {
+    /// Address of the code object.
+    pub code: u64,
+    /// The line; negative if it is not known.
+    pub line: i32,
+}
+
 impl PythonInterpreter {
     /// `None` if this thread runs no Python: then nothing can be checked yet. The reason if frames cannot be read.
     fn find(symbols: &Symbols) -> Option<Result<PythonInterpreter, String>> {
@@ -114,6 +124,24 @@ impl PythonInterpreter {
             Some(state) => self.layout.read_frames(&OwnMemory, state, self.code_type, list),
             None => list.clear(),
         }
+    }
+
+    /// Passes the frames of this thread to `use_frame`, innermost first, at any point of its execution: a frame may be half made.
+    pub(crate) fn sample_frames(&self, mut use_frame: impl FnMut(SampledPythonFrame)) {
+        let Some(state) = self.thread_state() else { return };
+        let mut list = PythonFrameList::new();
+        self.layout.read_frames(&CheckedMemory, state, self.code_type, &mut list);
+        for PythonFrame { code, instruction } in list.as_slice().iter().copied() {
+            // SAFETY: a code object that a frame of this thread refers to; the function only reads its table of lines, which has an end.
+            let line = unsafe { (self.line_of_instruction)(code as *mut c_void, instruction) };
+            use_frame(SampledPythonFrame { code, line });
+        }
+    }
+
+    /// The place of a frame that another thread had: `None` if its code object is gone.
+    pub(crate) fn sampled_line(&self, frame: SampledPythonFrame) -> Option<PythonLine> {
+        let is_code = CheckedMemory.word(frame.code + layout::TYPE) == Some(self.code_type);
+        if is_code { self.layout.python_line(&CheckedMemory, frame.code, frame.line) } else { None }
     }
 
     /// File, function and line of a frame of this thread; `None` for a frame that the interpreter has made for itself.

@@ -2,7 +2,7 @@
 //!
 //! The kernel writes samples of each thread to a ring ([`sample_ring`]). A thread of the probe, which otherwise sleeps, takes them out some ten
 //! times a second, unwinds the copies of the stacks, and writes one number for each. The threads of the program are not interrupted, and do
-//! nothing for it. Where the kernel has no such event, and only on request, a timer and a signal take its place ([`timer`]).
+//! nothing for it. In a Python program, and on request where the kernel has no such event, a timer and a signal take its place ([`timer`]).
 
 mod frame_tree;
 mod sample_ring;
@@ -11,7 +11,7 @@ mod timer;
 use std::time::Duration;
 
 use sintonia_recording::definitions::{DefinitionRecord, SamplingDefinition};
-use sintonia_recording::raw::samples::{MAGIC, RECORD_WORDS, RawSample, RawSampleRecord};
+use sintonia_recording::raw::samples::{MAGIC, RECORD_WORDS, RawSample, RawSampleRecord, python_address};
 
 use self::frame_tree::FrameTree;
 use self::sample_ring::{SampleMode, SampleRing, StackSnapshot};
@@ -19,10 +19,11 @@ use self::timer::SampleTimer;
 use crate::breakable_lock::BreakableLock;
 use crate::clock::{self, nanoseconds, ticks};
 use crate::process::{self, ProcessState};
+use crate::python::{self, CodeKind, PythonInterpreter, SampledPythonFrame, line_numbers};
 use crate::record_stream::RecordStream;
 use crate::settings::{self, SamplingSetting, settings};
 use crate::stub;
-use crate::unwinder::{LoadedFiles, MAX_FRAMES, StackUnwinder, while_loaded};
+use crate::unwinder::{LoadedFiles, StackUnwinder, while_loaded};
 
 /// Samples per second on the processor. Not a divisor of the frequencies of other timers.
 const DEFAULT_HERTZ: u32 = 99;
@@ -52,19 +53,24 @@ struct Sampler {
 enum SamplingMechanism {
     /// An event of the kernel.
     Event(SampleMode),
-    /// A timer with this period.
-    Timer { period_ns: u64 },
+    /// A timer with this period. Its handler can read the frames of Python as well.
+    Timer { period_ns: u64, interpreter: Option<&'static PythonInterpreter> },
 }
 
 impl SamplingMechanism {
     /// What the kernel and the settings allow.
     fn find(period_ns: u64, may_signal: bool) -> Result<SamplingMechanism, &'static str> {
+        let loaded = while_loaded(|loaded| loaded.loaded).unwrap_or(0);
+        let interpreter = python::interpreter(loaded);
+        if interpreter.is_some() && timer::install() {
+            return Ok(SamplingMechanism::Timer { period_ns, interpreter });
+        }
         match SampleMode::find(period_ns) {
             Some(mode) => Ok(SamplingMechanism::Event(mode)),
             None if !may_signal => {
                 Err("the kernel does not allow it without signals (see kernel.perf_event_paranoid); with --sample 99 it uses a timer")
             }
-            None if timer::install() => Ok(SamplingMechanism::Timer { period_ns }),
+            None if timer::install() => Ok(SamplingMechanism::Timer { period_ns, interpreter }),
             None => Err("the kernel does not allow it (see kernel.perf_event_paranoid), and the program uses the signal of the timer"),
         }
     }
@@ -84,7 +90,7 @@ impl ThreadSampler {
     fn current(source: SamplingMechanism) -> ThreadSampler {
         let started = match source {
             SamplingMechanism::Event(_) => None,
-            SamplingMechanism::Timer { period_ns } => SampleTimer::start(period_ns),
+            SamplingMechanism::Timer { period_ns, interpreter } => SampleTimer::start(period_ns, interpreter),
         };
         let (timer, ring) = started.map(|(timer, ring)| (timer, SampleRing::of_handler(ring))).unzip();
         ThreadSampler { id: thread_id(), ring, timer }
@@ -105,8 +111,10 @@ struct UnwoundStack {
     in_kernel: bool,
     in_mpi: bool,
     is_truncated: bool,
-    count: usize,
-    addresses: [u64; MAX_FRAMES],
+    /// Native frames, innermost first.
+    addresses: Vec<u64>,
+    /// Frames of Python that called them.
+    python: Vec<SampledPythonFrame>,
 }
 
 /// Calls a function with the sampler, if there is one.
@@ -291,11 +299,17 @@ impl Sampler {
         });
         let (now_ns, now_ticks) = (nanoseconds(libc::CLOCK_MONOTONIC), ticks());
         self.define_files();
+        let interpreter = match self.source {
+            SamplingMechanism::Timer { interpreter, .. } => interpreter,
+            SamplingMechanism::Event(_) => None,
+        };
         for stack in self.stacks.drain(..).filter(|_| !process::is_recording_off()) {
             let stream = &mut self.stream;
             let define = |frame| stream.append(RawSampleRecord::Frame(frame).to_words());
-            let Some(frame) = self.tree.number_of(&stack.addresses[..stack.count], self.modules, define) else { continue };
+            let frames = joined_frames(&stack, interpreter);
+            let Some(frame) = self.tree.number_of(&frames, self.modules, define) else { continue };
             let UnwoundStack { in_kernel, in_mpi, is_truncated, .. } = stack;
+            let is_truncated = is_truncated && stack.python.is_empty();
             let ticks = clock::ticks_at(stack.time_ns, now_ns, now_ticks);
             self.stream.append(RawSampleRecord::Sample(RawSample { ticks, thread, frame, in_kernel, in_mpi, is_truncated }).to_words());
         }
@@ -337,13 +351,18 @@ fn unwind(unwinder: &mut StackUnwinder, sample: &StackSnapshot) -> Option<Unwoun
     let outer = call.map_or(addresses, |call| &addresses[call + 1..]);
     let own_code = unwinder.code_at(unwind as *const () as u64);
     let in_program = outer.iter().enumerate().filter(|(_, address)| own_code.is_none_or(|code| !code.contains(address)));
+    // The innermost frame is an instruction; the others follow a call.
+    let addresses = in_program.map(|(index, address)| address + u64::from(index == 0 && call.is_none())).collect();
     let (time_ns, in_kernel, in_mpi) = (sample.time_ns, sample.in_kernel, call.is_some());
-    let mut stack = UnwoundStack { time_ns, in_kernel, in_mpi, is_truncated, count: 0, addresses: [0; MAX_FRAMES] };
-    for (index, address) in in_program {
-        // The innermost frame is an instruction; the others follow a call.
-        let is_instruction = index == 0 && call.is_none();
-        stack.addresses[stack.count] = address + u64::from(is_instruction);
-        stack.count += 1;
-    }
-    (stack.count > 0).then_some(stack)
+    Some(UnwoundStack { time_ns, in_kernel, in_mpi, is_truncated, addresses, python: sample.python_frames().collect() })
+}
+
+/// The frames of a stack, innermost first: native ones up to the interpreter, then those of Python.
+fn joined_frames(stack: &UnwoundStack, interpreter: Option<&PythonInterpreter>) -> Vec<u64> {
+    let Some(interpreter) = interpreter.filter(|_| !stack.python.is_empty()) else { return stack.addresses.clone() };
+    let kinds = stack.addresses.iter().map(|address| (*address, interpreter.code_kind(*address)));
+    let below = kinds.take_while(|(_, kind)| !matches!(kind, CodeKind::Interpreter | CodeKind::Unknown));
+    let below = below.filter(|(_, kind)| *kind == CodeKind::Other).map(|(address, _)| address);
+    let lines = stack.python.iter().filter_map(|frame| interpreter.sampled_line(*frame));
+    below.chain(lines.map(|line| python_address(line_numbers::number_of(line)))).collect()
 }

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use sintonia_recording::definitions::{CallPathDefinition, DefinitionRecord, PythonLineDefinition};
+use sintonia_recording::definitions::{CallPathDefinition, DefinitionRecord};
 
 use crate::cancellation::CancellationGuard;
 use crate::process;
-use crate::python::PythonLine;
+use crate::python::{PythonLine, line_numbers};
 use crate::unwinder::LoadedFiles;
 
 /// Most nodes. A program that recurses to ever new depths would fill the memory.
@@ -35,8 +35,6 @@ enum NodeKind {
 struct PathTree {
     /// Numbers of nodes by caller and kind.
     nodes: HashMap<(Option<u32>, NodeKind), u32>,
-    /// Numbers of lines of Python.
-    lines: HashMap<PythonLine, u32>,
     /// Number of the next node.
     next: u32,
     /// The files that were loaded when nodes were defined last.
@@ -55,7 +53,7 @@ pub(super) fn number_of(frames: Vec<PathFrame>, loaded: LoadedFiles) -> Option<u
     for frame in frames.into_iter().rev() {
         let kind = match frame {
             PathFrame::Native(address) => NodeKind::Address(address),
-            PathFrame::Python(line) => NodeKind::Python(tree.line(line)),
+            PathFrame::Python(line) => NodeKind::Python(line_numbers::number_of(line)),
         };
         caller = Some(tree.node(caller, kind)?);
     }
@@ -74,16 +72,6 @@ impl PathTree {
         }
         process::define_modules();
         self.loaded = loaded;
-    }
-
-    /// The number of a line of Python.
-    fn line(&mut self, line: PythonLine) -> u32 {
-        let new = self.lines.len() as u32;
-        *self.lines.entry(line).or_insert_with_key(|PythonLine { file, function, line }| {
-            let (file, function) = (file.clone(), function.clone());
-            process::define(&DefinitionRecord::PythonLine(PythonLineDefinition { id: new, file, function, line: *line }));
-            new
-        })
     }
 
     fn node(&mut self, caller: Option<u32>, kind: NodeKind) -> Option<u32> {

@@ -3,6 +3,7 @@
 //! The event counts the time of the thread on the processor. Nothing interrupts the program: no signal, no system call that ends early.
 
 use crate::perf_event::{EventAttributes, EventRing, RecordHeader, SoftwareEvent, flag, sample_type};
+use crate::python::SampledPythonFrame;
 use crate::unwinder::{CodeAddress, StackRegisters};
 
 /// Bytes of the stack in a sample, and pages of the ring. Pages are locked in memory: an ordinary user has some 500 KiB for each processor.
@@ -33,6 +34,8 @@ pub(super) struct SampleMode {
 pub(super) struct SampleRing {
     ring: EventRing,
     has_stacks: bool,
+    /// Whether it is written by a handler of signals.
+    is_of_handler: bool,
 }
 
 /// A thread at a point in time.
@@ -46,6 +49,8 @@ pub(super) struct StackSnapshot<'a> {
     /// Where the copy of the stack lies in the ring, and its size.
     stack_position: u64,
     stack_bytes: u64,
+    /// Where the frames of Python lie in the ring.
+    python: std::ops::Range<u64>,
 }
 
 impl StackSnapshot<'_> {
@@ -54,6 +59,14 @@ impl StackSnapshot<'_> {
         let offset = address.checked_sub(self.registers.stack_pointer)?;
         let is_inside = offset.is_multiple_of(8) && offset.checked_add(8)? <= self.stack_bytes;
         is_inside.then(|| self.ring.data(self.stack_position + offset))
+    }
+}
+
+impl StackSnapshot<'_> {
+    /// The frames of Python, innermost first.
+    pub(super) fn python_frames(&self) -> impl Iterator<Item = SampledPythonFrame> {
+        let frame = |at: u64| SampledPythonFrame { code: self.ring.data(at), line: self.ring.data(at + 8) as i32 };
+        self.python.clone().step_by(16).map(frame)
     }
 }
 
@@ -83,13 +96,13 @@ impl SampleRing {
     pub(super) fn open(mode: SampleMode, thread: libc::pid_t) -> Option<SampleRing> {
         SIZES.into_iter().find_map(|(stack_bytes, pages)| {
             let ring = EventRing::open(&mode.attributes(stack_bytes), thread, pages)?;
-            Some(SampleRing { ring, has_stacks: stack_bytes > 0 })
+            Some(SampleRing { ring, has_stacks: stack_bytes > 0, is_of_handler: false })
         })
     }
 
     /// A ring whose samples are written by a handler of signals.
     pub(super) fn of_handler(ring: EventRing) -> SampleRing {
-        SampleRing { ring, has_stacks: true }
+        SampleRing { ring, has_stacks: true, is_of_handler: true }
     }
 
     /// Whether samples have a stack.
@@ -138,7 +151,10 @@ impl SampleRing {
         let stack_bytes = if fits { self.ring.data(stack_position + size).min(size) } else { 0 };
         let registers = StackRegisters { code: CodeAddress::Instruction(word(6)), stack_pointer: word(5), frame_pointer: word(4) };
         let in_kernel = header.flags & CPU_MODE == CPU_MODE_KERNEL;
-        Some(StackSnapshot { time_ns: word(2), in_kernel, registers, ring: &self.ring, stack_position, stack_bytes })
+        let end = at + header.bytes;
+        let behind_stack = stack_position + if size > 0 { size + 8 } else { 0 };
+        let python = if self.is_of_handler { behind_stack..end } else { end..end };
+        Some(StackSnapshot { time_ns: word(2), in_kernel, registers, ring: &self.ring, stack_position, stack_bytes, python })
     }
 
     /// Closes the ring. In a forked child it is not mapped, so it must not be closed there.

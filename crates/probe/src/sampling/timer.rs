@@ -1,8 +1,9 @@
-//! Samples where the kernel has no event for them: a timer of the thread's time on the processor sends a signal, whose handler copies
+//! Samples where the kernel has no event for them, or not all of what they need: a timer of the thread's time on the processor sends a signal, whose handler copies
 //! registers and stack to a ring like that of an event.
 //!
 //! Linux delivers the signal of such a timer when the thread returns to the program: no system call is interrupted. The signal is a real-time one that
-//! programs seldom use, and only if nobody handles it. It is used only on request: a handler needs room on the stack.
+//! programs seldom use, and only if nobody handles it. It is used only on request, since a handler needs room on the stack,
+//! and in Python programs, whose frames only the thread itself can read at the time of the sample.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -11,12 +12,15 @@ use std::mem::MaybeUninit;
 use super::sample_ring::{BP_SP_IP_WORDS, SAMPLE_HEADER_WORDS};
 use crate::clock::nanoseconds;
 use crate::perf_event::{EventRing, RecordHeader};
+use crate::python::PythonInterpreter;
 use crate::stack_bounds::StackBounds;
 
 /// Bytes of the stack in a sample, and pages of the ring.
 const STACK_BYTES: u64 = 16 << 10;
 const PAGES: usize = 64;
 const LOST_BYTES: u64 = 24;
+/// Most bytes of a sample: the parts before and after the stack, and 64 Python frames.
+const MAX_SAMPLE_BYTES: u64 = 8 * (SAMPLE_HEADER_WORDS + BP_SP_IP_WORDS + 3) + STACK_BYTES + 16 * 64;
 
 thread_local! {
     static CURRENT: Cell<*const SignalRing> = const { Cell::new(std::ptr::null()) };
@@ -26,6 +30,8 @@ thread_local! {
 struct SignalRing {
     ring: EventRing,
     stack: StackBounds,
+    /// The interpreter, if the program is one in Python.
+    interpreter: Option<&'static PythonInterpreter>,
     /// Samples since the last record for which there was no room.
     lost: Cell<u64>,
 }
@@ -61,9 +67,10 @@ pub(super) fn install() -> bool {
 
 impl SampleTimer {
     /// Starts the timer of the calling thread, and returns the ring for the reader, too.
-    pub(super) fn start(period_ns: u64) -> Option<(SampleTimer, EventRing)> {
+    pub(super) fn start(period_ns: u64, interpreter: Option<&'static PythonInterpreter>) -> Option<(SampleTimer, EventRing)> {
         let ring = EventRing::anonymous(PAGES)?;
-        let shared = Box::into_raw(Box::new(SignalRing { ring: ring.alias(), stack: StackBounds::of_this_thread(), lost: Cell::new(0) }));
+        let written = SignalRing { ring: ring.alias(), stack: StackBounds::of_this_thread(), interpreter, lost: Cell::new(0) };
+        let shared = Box::into_raw(Box::new(written));
         CURRENT.set(shared);
         match create_timer(period_ns) {
             Some(timer) => Some((SampleTimer { timer, shared }, ring)),
@@ -129,26 +136,26 @@ unsafe extern "C" fn on_signal(_: c_int, info: *mut libc::siginfo_t, context: *m
 }
 
 impl SignalRing {
-    /// Writes a sample as the kernel would. Only the handler of the thread writes.
+    /// Writes a sample as the kernel would, with the frames of Python behind it. Only the handler of the thread writes.
     fn write(&self, ip: u64, sp: u64, bp: u64) {
         let stack = if self.stack.contains(sp) && sp.is_multiple_of(8) { (self.stack.end() - sp).min(STACK_BYTES) } else { 0 };
-        let bytes = 8 * (SAMPLE_HEADER_WORDS + BP_SP_IP_WORDS) + 8 + if stack > 0 { stack + 8 } else { 0 };
-        let (mut at, tail) = (self.ring.head(), self.ring.tail());
-        if at + LOST_BYTES + bytes - tail > self.ring.data_bytes() {
+        let (begin, tail) = (self.ring.head(), self.ring.tail());
+        if begin + LOST_BYTES + MAX_SAMPLE_BYTES - tail > self.ring.data_bytes() {
             return self.lost.set(self.lost.get() + 1);
         }
-        let mut put = |word: u64| {
-            self.ring.store(at, word);
-            at += 8;
+        let at = Cell::new(begin);
+        let put = |word: u64| {
+            self.ring.store(at.get(), word);
+            at.set(at.get() + 8);
         };
         let lost = self.lost.take();
         if lost > 0 {
-            [RecordHeader { kind: RecordHeader::LOST, flags: 0, bytes: LOST_BYTES }.to_word(), 0, lost].into_iter().for_each(&mut put);
+            [RecordHeader { kind: RecordHeader::LOST, flags: 0, bytes: LOST_BYTES }.to_word(), 0, lost].into_iter().for_each(put);
         }
         const USER_MODE: u16 = 2;
         const REGISTERS_64: u64 = 2;
-        put(RecordHeader { kind: RecordHeader::SAMPLE, flags: USER_MODE, bytes }.to_word());
-        [ip, nanoseconds(libc::CLOCK_MONOTONIC), REGISTERS_64, bp, sp, ip, stack].into_iter().for_each(&mut put);
+        let first = at.get();
+        [0, ip, nanoseconds(libc::CLOCK_MONOTONIC), REGISTERS_64, bp, sp, ip, stack].into_iter().for_each(put);
         if stack > 0 {
             for offset in (0..stack).step_by(8) {
                 // SAFETY: an aligned word between the stack pointer of this thread and the end of its stack.
@@ -156,6 +163,11 @@ impl SignalRing {
             }
             put(stack);
         }
-        self.ring.publish(at);
+        if let Some(interpreter) = self.interpreter {
+            interpreter.sample_frames(|frame| [frame.code, frame.line as u64].into_iter().for_each(put));
+        }
+        let header = RecordHeader { kind: RecordHeader::SAMPLE, flags: USER_MODE, bytes: at.get() - first };
+        self.ring.store(first, header.to_word());
+        self.ring.publish(at.get());
     }
 }

@@ -13,6 +13,9 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"SINSMP01");
 /// Words of a record.
 pub const RECORD_WORDS: usize = 4;
 
+/// Marks the address of a frame that is a line of Python.
+const PYTHON: u64 = 1 << 63;
+
 const FRAME: u64 = 1;
 const SAMPLE: u64 = 2;
 const LOST: u64 = 3;
@@ -49,7 +52,8 @@ pub struct RawFrame {
     pub id: u32,
     /// The frame of its caller, which is defined before it.
     pub caller: Option<u32>,
-    /// The return address; of the innermost frame of a sample, the address of the instruction plus one.
+    /// The return address; of the innermost frame of a sample, the address of the instruction plus one. A line of Python has an
+    /// [address of its own](python_address).
     pub address: u64,
     /// How many modules were defined before it.
     pub modules: u32,
@@ -70,6 +74,16 @@ pub struct RawSample {
     pub in_mpi: bool,
     /// Whether the stack goes on above its outermost frame.
     pub is_truncated: bool,
+}
+
+/// What stands for the address of a line of Python, given by its number.
+pub fn python_address(line: u32) -> u64 {
+    PYTHON | u64::from(line)
+}
+
+/// The number of a line of Python, if the address of a frame stands for one.
+pub fn python_line(address: u64) -> Option<u32> {
+    (address & PYTHON != 0).then_some(address as u32)
 }
 
 impl RawSampleRecord {
@@ -122,6 +136,11 @@ fn check(first: u64, second: u64, third: u64, kind: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_of_python_are_no_addresses() {
+        assert_eq!([python_address(7), 0x7fff_1234_5678].map(python_line), [Some(7), None]);
+    }
 
     #[test]
     fn a_record_survives_its_words_and_a_changed_bit_is_found() {

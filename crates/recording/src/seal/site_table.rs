@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use rustc_hash::FxHashMap;
 
-use crate::definitions::{CallPathDefinition, ModuleDefinition};
+use crate::definitions::{CallPathDefinition, ModuleDefinition, PythonLineDefinition};
 use crate::header::{CallSiteDefinition, SourceFrame};
 use crate::raw;
-use crate::raw::samples::RawFrame;
+use crate::raw::samples::{RawFrame, python_line};
 use crate::seal::process::ProcessDefinitions;
 use crate::seal::symbols;
 
@@ -45,9 +45,13 @@ impl SitePlace {
     /// The place of the innermost frame of a path, with the modules that were defined before it.
     fn of(process: &ProcessDefinitions, path: &CallPathDefinition, modules: usize) -> SitePlace {
         match path.python.and_then(|line| process.python_lines.get(&line)) {
-            Some(line) => SitePlace::Python { file: line.file.clone(), function: line.function.clone(), line: line.line },
+            Some(line) => SitePlace::of_line(line),
             None => module_offset(&process.modules[..modules], path.address),
         }
+    }
+
+    fn of_line(line: &PythonLineDefinition) -> SitePlace {
+        SitePlace::Python { file: line.file.clone(), function: line.function.clone(), line: line.line }
     }
 
     fn definition(&self, caller: Option<u32>) -> CallSiteDefinition {
@@ -88,7 +92,8 @@ impl SiteTable {
         for frame in frames {
             let caller = frame.caller.and_then(|caller| sites.get(caller as usize).copied());
             let modules = process.modules.get(..frame.modules as usize).unwrap_or(&process.modules);
-            let place = match module_offset(modules, frame.address) {
+            let line = python_line(frame.address).and_then(|line| process.python_lines.get(&line));
+            let place = match line.map_or_else(|| module_offset(modules, frame.address), SitePlace::of_line) {
                 // Places in code that is in no file cannot be told apart by anything that a user knows.
                 SitePlace::Code { module, .. } if module.is_empty() => SitePlace::Code { module, offset: 0 },
                 place => place,

@@ -71,10 +71,11 @@ fn segment_lines(segment: &SegmentFunctions, functions: usize) -> Vec<String> {
 
 /// The calls around a segment: of the second one only its line if the file is that of the first.
 fn ends_of(segment: &SegmentFunctions) -> String {
-    let (from, to) = (&segment.from, &segment.to);
+    // Callers would make a long sentence longer than its content; `--all` has them with the calls.
+    let (from, to) = (&segment.from.line_only(), &segment.to.line_only());
     match to.line {
         _ if from == to => format!("between one call at {to} and the next"),
-        Some(line) if to.file == from.file && to.callers.is_empty() => format!("between {from} and :{line}"),
+        Some(line) if to.file == from.file => format!("between {from} and :{line}"),
         _ => format!("between {from} and {to}"),
     }
 }
