@@ -11,7 +11,7 @@ use crate::error::PathContext;
 use crate::sampled_stacks::SampledStacks;
 use crate::{Error, ExportSummary, single_file};
 
-/// Samples by rank, if ranks are told apart, and by the names of their functions.
+/// Samples by rank (if each rank has stacks of its own) and by the names of their functions.
 type CollapsedStacks = BTreeMap<(Option<u32>, String), u64>;
 
 /// Writes the stacks of all ranks together; `progress` is called after each rank.

@@ -58,7 +58,7 @@ fn write_profile(out: &mut impl Write, stacks: &SampledStacks, name: &str, threa
 fn write_frames(out: &mut impl Write, frames: &[ProfileFrame]) -> io::Result<()> {
     let frame = |frame: &ProfileFrame| {
         let mut object = json!({"name": frame.name});
-        // Code without debug information is told by its executable or library.
+        // Code without debug information is identified by its executable or library.
         let file = frame.file.as_ref().or(Some(&frame.module).filter(|module| !module.is_empty()));
         if let Some(file) = file {
             object["file"] = json!(file);

@@ -30,7 +30,7 @@ impl<T> BreakableLock<T> {
         BreakableLock { value: Mutex::new(value), owner: AtomicI32::new(0) }
     }
 
-    /// Locks the value; `None` if whoever has it was interrupted for good.
+    /// Locks the value; `None` if the thread that holds it does not release it.
     pub(crate) fn lock(&self) -> Option<BreakableGuard<'_, T>> {
         // SAFETY: only queries the thread id.
         let own_id = unsafe { libc::gettid() };

@@ -41,6 +41,7 @@ mod stack_bounds;
 mod stub;
 mod system_files;
 mod thread;
+mod thread_exit;
 mod thread_start;
 mod thread_usage;
 mod trampoline;

@@ -157,8 +157,16 @@ impl PythonInterpreter {
         self.layout.identity_words(&OwnMemory, frames)
     }
 
+    /// The native frames that Python called, of a native stack, innermost first: up to the interpreter, as far as they are in files, without
+    /// those of the bindings.
+    pub(crate) fn frames_below_python(&self, addresses: impl Iterator<Item = u64>) -> impl Iterator<Item = u64> {
+        let kinds = addresses.map(|address| (address, self.code_kind(address)));
+        let below = kinds.take_while(|(_, kind)| !matches!(kind, CodeKind::Interpreter | CodeKind::Unknown));
+        below.filter(|(_, kind)| *kind == CodeKind::Other).map(|(address, _)| address)
+    }
+
     /// What the code at an address is to a program in Python.
-    pub(crate) fn code_kind(&self, address: u64) -> CodeKind {
+    fn code_kind(&self, address: u64) -> CodeKind {
         match file_of(address) {
             None => CodeKind::Unknown,
             Some((base, _)) if base == self.base => CodeKind::Interpreter,
@@ -170,7 +178,7 @@ impl PythonInterpreter {
 
 /// What native code is to a program in Python.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CodeKind {
+enum CodeKind {
     /// The interpreter itself.
     Interpreter,
     /// It only passes calls from Python on.

@@ -19,10 +19,11 @@ use self::timer::SampleTimer;
 use crate::breakable_lock::BreakableLock;
 use crate::clock::{self, nanoseconds, ticks};
 use crate::process::{self, ProcessState};
-use crate::python::{self, CodeKind, PythonInterpreter, SampledPythonFrame, line_numbers};
+use crate::python::{self, PythonInterpreter, SampledPythonFrame, line_numbers};
 use crate::record_stream::RecordStream;
 use crate::settings::{self, SamplingSetting, settings};
 use crate::stub;
+use crate::thread_exit::ThreadExitHook;
 use crate::unwinder::{LoadedFiles, StackUnwinder, while_loaded};
 
 /// Samples per second on the processor. Not a divisor of the frequencies of other timers.
@@ -209,18 +210,12 @@ pub(crate) fn attach() {
     });
 }
 
-/// Ends the samples of the calling thread when it ends.
+/// Ends the samples of a thread when it ends.
+static REMOVE: ThreadExitHook = ThreadExitHook::new(remove);
+
+/// Has [`remove`] called at the end of the calling thread. The value only has to be different from null.
 fn remove_at_thread_exit() {
-    static KEY: std::sync::OnceLock<Option<libc::pthread_key_t>> = std::sync::OnceLock::new();
-    let key = KEY.get_or_init(|| {
-        let mut key = 0;
-        // SAFETY: `key` is valid for writes, and `remove` has the type of a destructor.
-        (unsafe { libc::pthread_key_create(&mut key, Some(remove)) } == 0).then_some(key)
-    });
-    if let Some(key) = key {
-        // SAFETY: the key was created above. The value only has to be different from null.
-        unsafe { libc::pthread_setspecific(*key, std::ptr::dangling_mut::<u64>().cast()) };
-    }
+    REMOVE.register(std::ptr::dangling_mut::<u64>().cast());
 }
 
 unsafe extern "C" fn remove(_: *mut libc::c_void) {
@@ -360,9 +355,7 @@ fn unwind(unwinder: &mut StackUnwinder, sample: &StackSnapshot) -> Option<Unwoun
 /// The frames of a stack, innermost first: native ones up to the interpreter, then those of Python.
 fn joined_frames(stack: &UnwoundStack, interpreter: Option<&PythonInterpreter>) -> Vec<u64> {
     let Some(interpreter) = interpreter.filter(|_| !stack.python.is_empty()) else { return stack.addresses.clone() };
-    let kinds = stack.addresses.iter().map(|address| (*address, interpreter.code_kind(*address)));
-    let below = kinds.take_while(|(_, kind)| !matches!(kind, CodeKind::Interpreter | CodeKind::Unknown));
-    let below = below.filter(|(_, kind)| *kind == CodeKind::Other).map(|(address, _)| address);
+    let below = interpreter.frames_below_python(stack.addresses.iter().copied());
     let lines = stack.python.iter().filter_map(|frame| interpreter.sampled_line(*frame));
     below.chain(lines.map(|line| python_address(line_numbers::number_of(line)))).collect()
 }

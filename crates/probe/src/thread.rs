@@ -22,6 +22,7 @@ use crate::requests::{REQUESTS, TrackedRequest};
 use crate::sampling;
 use crate::settings;
 use crate::stub;
+use crate::thread_exit::ThreadExitHook;
 use crate::thread_usage;
 
 /// The state of one thread.
@@ -202,26 +203,15 @@ fn try_attach() -> Option<&'static mut ThreadState> {
         thread_usage::attach(state.number, system_id as libc::pid_t);
     }
     set_pointer(thread);
-    release_at_exit(thread);
+    RELEASE.register(thread.cast());
     state.call_path.attach();
     state.off_cpu.attach();
     sampling::attach();
     Some(state)
 }
 
-/// Registers [`release`] to be called with a state when this thread ends; null: not.
-fn release_at_exit(thread: *mut ThreadState) {
-    static KEY: std::sync::OnceLock<Option<libc::pthread_key_t>> = std::sync::OnceLock::new();
-    let key = KEY.get_or_init(|| {
-        let mut key = 0;
-        // SAFETY: `key` is valid for writes, and `release` has the type of a destructor.
-        (unsafe { libc::pthread_key_create(&mut key, Some(release)) } == 0).then_some(key)
-    });
-    if let Some(key) = key {
-        // SAFETY: the key was created above.
-        unsafe { libc::pthread_setspecific(*key, thread.cast()) };
-    }
-}
+/// Releases the state of a thread when it ends.
+static RELEASE: ThreadExitHook = ThreadExitHook::new(release);
 
 unsafe extern "C" fn release(thread: *mut libc::c_void) {
     // SAFETY: the state of this thread, which nothing else refers to any more.
@@ -257,6 +247,6 @@ pub(crate) fn finish_all() {
 pub(crate) fn forget() {
     if !pointer().is_null() {
         set_pointer(std::ptr::null_mut());
-        release_at_exit(std::ptr::null_mut());
+        RELEASE.register(std::ptr::null_mut());
     }
 }

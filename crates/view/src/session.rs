@@ -17,7 +17,7 @@ use sintonia_text::quantity::format_bytes;
 
 use crate::answer::{PageQuery, QueryAnswer, QueryError};
 use crate::jobs::{BackgroundValue, ExclusivePermit, JobAnswerCache, JobProgress, JobRequest};
-use crate::stacks::SampledStacks;
+use crate::stacks::RecordedStacks;
 use crate::timeline::{self, FileStamp, RecordingTimeline};
 
 /// Analyses that need more memory than this run one at a time.
@@ -56,7 +56,7 @@ pub struct OpenRecording {
     program: Arc<BackgroundValue<ProgramGraph>>,
     traffic: Arc<BackgroundValue<Vec<RankTraffic>>>,
     timeline: Arc<BackgroundValue<Arc<RecordingTimeline>>>,
-    stacks: Arc<BackgroundValue<SampledStacks>>,
+    stacks: Arc<BackgroundValue<RecordedStacks>>,
     /// The permit shared by all recordings.
     memory_permit: Arc<ExclusivePermit>,
     /// Its header file when it was opened.
@@ -192,13 +192,13 @@ impl OpenRecording {
     /// Answers from sampled stacks.
     pub(crate) fn with_stacks(
         self: &Arc<OpenRecording>,
-        then: impl FnOnce(&SampledStacks) -> Result<QueryAnswer, QueryError>,
+        then: impl FnOnce(&RecordedStacks) -> Result<QueryAnswer, QueryError>,
     ) -> Result<QueryAnswer, QueryError> {
         if !self.has_samples() {
             return Err(QueryError::Unavailable("This recording has no samples.".into()));
         }
         let recording = Arc::clone(&self.recording);
-        let work = move |progress: &JobProgress| SampledStacks::read(&recording, &|| progress.step()).map_err(to_refusal);
+        let work = move |progress: &JobProgress| RecordedStacks::read(&recording, &|| progress.step()).map_err(to_refusal);
         let steps = self.recording.header.ranks.len();
         self.stacks.answer(JobRequest { description: "reading samples".into(), steps, permit: None, work }, then)
     }

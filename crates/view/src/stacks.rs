@@ -21,7 +21,7 @@ pub(crate) use line_times::LineTimes;
 pub(crate) use stack_tree::StackTree;
 
 /// The samples of a recording.
-pub(crate) struct SampledStacks {
+pub(crate) struct RecordedStacks {
     /// All functions; those of frames have the same index in the [`CallTree`].
     pub functions: Vec<StackFunction>,
     frames: Vec<StackFrame>,
@@ -104,16 +104,16 @@ pub(crate) struct SelectedStacks {
     pub threads: usize,
 }
 
-impl SampledStacks {
+impl RecordedStacks {
     /// Reads the samples of all ranks, and the calls that they are in. `step` is called once for each rank.
-    pub(crate) fn read(recording: &Recording, step: &(dyn Fn() + Sync)) -> Result<SampledStacks, Error> {
+    pub(crate) fn read(recording: &Recording, step: &(dyn Fn() + Sync)) -> Result<RecordedStacks, Error> {
         let of_rank = |rank: u32| rank_stacks(recording, rank).inspect(|_| step());
         let ranks: Vec<u32> = recording.header.ranks.iter().map(|rank| rank.rank).collect();
         let threads: Vec<Vec<ThreadStacks>> = ranks.into_par_iter().map(of_rank).collect::<Result<_, Error>>()?;
-        Ok(SampledStacks::new(recording.stack_frames()?.to_vec(), threads.into_iter().flatten().collect()))
+        Ok(RecordedStacks::new(recording.stack_frames()?.to_vec(), threads.into_iter().flatten().collect()))
     }
 
-    fn new(frames: Vec<StackFrame>, threads: Vec<ThreadStacks>) -> SampledStacks {
+    fn new(frames: Vec<StackFrame>, threads: Vec<ThreadStacks>) -> RecordedStacks {
         let tree = CallTree::from_frames(&frames);
         let mut functions: Vec<StackFunction> = tree.functions.iter().map(StackFunction::of).collect();
         let mut add = |name: &str, kind| {
@@ -126,7 +126,7 @@ impl SampledStacks {
             leaves.filter_map(|leaf| if let StackLeaf::Mpi(function) = leaf { Some(function) } else { None }).collect();
         let name = |function: Option<FunctionId>| function.map_or("an MPI call", FunctionId::name);
         let mpi = called.into_iter().map(|function| (function, add(name(function), ModuleKind::Mpi))).collect();
-        SampledStacks { functions, frames, tree, threads, kernel, mpi }
+        RecordedStacks { functions, frames, tree, threads, kernel, mpi }
     }
 
     /// The highest number of a thread with samples.

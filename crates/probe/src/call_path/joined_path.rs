@@ -6,7 +6,7 @@
 
 use super::path_tree::PathFrame;
 use super::unwound_path::UnwoundPath;
-use crate::python::{CodeKind, PythonFrameList, PythonInterpreter};
+use crate::python::{PythonFrameList, PythonInterpreter};
 
 /// The innermost frames of a path, innermost first.
 pub(super) fn frames(
@@ -20,10 +20,7 @@ pub(super) fn frames(
     let lines: Vec<PathFrame> = lines.map(PathFrame::Python).take(depth).collect();
     match interpreter {
         Some(interpreter) if !lines.is_empty() => {
-            let kinds = native.map(|address| (address, interpreter.code_kind(address)));
-            let below = kinds.take_while(|(_, kind)| !matches!(kind, CodeKind::Interpreter | CodeKind::Unknown));
-            let below = below.filter(|(_, kind)| *kind == CodeKind::Other).map(|(address, _)| PathFrame::Native(address));
-            below.chain(lines).take(depth).collect()
+            interpreter.frames_below_python(native).map(PathFrame::Native).chain(lines).take(depth).collect()
         }
         _ => native.map(PathFrame::Native).take(depth).collect(),
     }

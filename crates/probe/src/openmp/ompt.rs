@@ -165,7 +165,7 @@ unsafe extern "C" fn implicit_task(
     flags: c_int,
 ) {
     const INITIAL: c_int = 1;
-    // The end is told late: a thread that waits for the next region is still inside.
+    // The end is reported late: a thread that waits for the next region is still inside.
     if endpoint != BEGIN || flags & INITIAL != 0 {
         return;
     }

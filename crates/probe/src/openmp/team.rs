@@ -1,7 +1,7 @@
 //! The threads of a region: what each of them does at present, and for how long it has done what.
 //!
 //! A thread finds its slot through a thread-local pointer. Teams are used again and never freed, so a pointer that was left behind by a
-//! region that has ended is harmless; it is told by the generation of the slot.
+//! region that has ended is harmless; the generation of the slot shows it.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

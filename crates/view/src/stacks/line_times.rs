@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{SampledStacks, SelectedStacks, StackLeaf};
+use super::{RecordedStacks, SelectedStacks, StackLeaf};
 
 /// The lines of a file that have time, in order, as columns of equal length. Times are in nanoseconds.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
@@ -29,7 +29,7 @@ struct LineTime {
 
 impl LineTimes {
     /// The lines of the file of a function; of no file, if it has none.
-    pub(crate) fn new(stacks: &SampledStacks, selected: &SelectedStacks, function: u32) -> LineTimes {
+    pub(crate) fn new(stacks: &RecordedStacks, selected: &SelectedStacks, function: u32) -> LineTimes {
         let Some(file) = stacks.functions[function as usize].file.as_deref() else { return LineTimes::default() };
         let line = |frame: u32| {
             let known = &stacks.frames[frame as usize];

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::{SampledStacks, SelectedStacks, StackLeaf};
+use super::{RecordedStacks, SelectedStacks, StackLeaf};
 
 /// The nodes, as columns of equal length, each after its caller. All times are in nanoseconds; the time of a node is that of the function
 /// and of what it called.
@@ -30,7 +30,7 @@ type NodeKey = (i64, u32, u32);
 
 /// Adds nodes, each of them once.
 struct TreeBuilder<'a> {
-    stacks: &'a SampledStacks,
+    stacks: &'a RecordedStacks,
     has_lines: bool,
     tree: StackTree,
     nodes: HashMap<NodeKey, usize>,
@@ -39,7 +39,7 @@ struct TreeBuilder<'a> {
 
 impl StackTree {
     /// The tree of a selection; functions are split by line if `has_lines` is set.
-    pub(crate) fn new(stacks: &SampledStacks, selected: &SelectedStacks, has_lines: bool) -> StackTree {
+    pub(crate) fn new(stacks: &RecordedStacks, selected: &SelectedStacks, has_lines: bool) -> StackTree {
         let mut builder =
             TreeBuilder { stacks, has_lines, tree: StackTree::default(), nodes: HashMap::new(), node_of_frame: HashMap::new() };
         let mut times: Vec<_> = selected.times.iter().collect();

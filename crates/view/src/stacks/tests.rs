@@ -6,7 +6,7 @@ use sintonia_recording::call_table::{CallDescriptor, CallTable};
 use sintonia_recording::samples::{Sample, StackFrame};
 
 use super::{
-    LabelledSample, LineTimes, ModuleKind, SampledStacks, SelectedStacks, StackLeaf, StackSelection, StackTree, ThreadStacks, leaf,
+    LabelledSample, LineTimes, ModuleKind, RecordedStacks, SelectedStacks, StackLeaf, StackSelection, StackTree, ThreadStacks, leaf,
 };
 
 fn frame(function: &str, line: u32, caller: Option<u32>) -> StackFrame {
@@ -24,7 +24,7 @@ fn thread(rank: u32, thread: u16, samples: &[(i64, u32, StackLeaf)]) -> ThreadSt
 }
 
 /// `main` calls `work` at lines 1 and 2, which calls itself at line 6; both call MPI, and `work` the kernel.
-fn stacks() -> SampledStacks {
+fn stacks() -> RecordedStacks {
     let library = StackFrame { caller: Some(1), function: Some("exp".into()), module: "/lib/libm.so.6".into(), ..StackFrame::default() };
     let frames = vec![
         frame("main", 1, None),
@@ -43,7 +43,7 @@ fn stacks() -> SampledStacks {
         (50, 5, StackLeaf::Computation),
     ];
     let second = [(15, 4, StackLeaf::Computation), (45, 4, mpi("MPI_Recv"))];
-    SampledStacks::new(frames, vec![thread(0, 0, &first), thread(1, 0, &second), thread(1, 3, &[(35, 3, StackLeaf::Computation)])])
+    RecordedStacks::new(frames, vec![thread(0, 0, &first), thread(1, 0, &second), thread(1, 3, &[(35, 3, StackLeaf::Computation)])])
 }
 
 fn all() -> StackSelection {
@@ -51,7 +51,7 @@ fn all() -> StackSelection {
 }
 
 /// A tree as text: each node with its time alone and with what it called.
-fn shown(stacks: &SampledStacks, selected: &SelectedStacks, has_lines: bool) -> Vec<String> {
+fn shown(stacks: &RecordedStacks, selected: &SelectedStacks, has_lines: bool) -> Vec<String> {
     let tree = serde_json::to_value(StackTree::new(stacks, selected, has_lines)).unwrap();
     let number = |column: &str, row: usize| tree[column][row].as_i64().unwrap_or(0);
     let name = |row: usize| {

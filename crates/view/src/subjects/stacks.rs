@@ -11,7 +11,7 @@ use crate::answer::{PageQuery, QueryAnswer, QueryError};
 use crate::selected;
 use crate::session::{OpenRecording, ViewSession};
 use crate::source_text;
-use crate::stacks::{LineTimes, SampledStacks, SelectedStacks, StackSelection, StackTree};
+use crate::stacks::{LineTimes, RecordedStacks, SelectedStacks, StackSelection, StackTree};
 use crate::subject::PageSubject;
 
 pub(super) const STACKS: PageSubject = PageSubject { name: "stacks", is_available: has_samples, answer: answer_stacks };
@@ -51,7 +51,7 @@ fn answer_lines(open: &Arc<ViewSession>, question: &PageQuery) -> Result<QueryAn
 }
 
 /// The lines of the file of a function, with at most `most` lines of its text.
-fn lines_of(stacks: &SampledStacks, selected: &SelectedStacks, function: u32, most: Option<usize>) -> Result<QueryAnswer, QueryError> {
+fn lines_of(stacks: &RecordedStacks, selected: &SelectedStacks, function: u32, most: Option<usize>) -> Result<QueryAnswer, QueryError> {
     let known = stacks.functions.get(function as usize).ok_or_else(|| QueryError::Unknown(format!("function {function}")))?;
     let no_file = || QueryError::Unavailable(format!("The source file of {} is unknown.", known.name));
     let file = known.file.as_deref().ok_or_else(no_file)?;

@@ -95,7 +95,7 @@ impl RegionSampler {
         self.next_time = Some(next);
     }
 
-    /// Says that only so many regions are still open.
+    /// Closes all open regions but the outermost ones of the given number.
     pub(super) fn leave_to(&mut self, depth: usize) {
         self.open_frames.truncate(depth);
     }

@@ -1,12 +1,12 @@
 // The flame graph with its search, zoom and tooltip.
 
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { ChoiceButtons } from '../../charts/choice-buttons';
 import { cssColour } from '../../charts/colours';
 import { Figure } from '../../charts/figure';
 import { LiveText } from '../../charts/live-text';
 import { useWidth } from '../../charts/use-width';
-import { isPageShortcut } from '../../shell/page-shortcut';
+import { useSearchShortcut } from '../../shell/search-shortcut';
 import { selection, setViewParam } from '../../state/address';
 import { effectiveTheme } from '../../state/theme';
 import { nanoseconds, percent } from '../../units';
@@ -88,17 +88,8 @@ export function FlameGraph({ root, direction, choose }: Props) {
 }
 
 function SearchField({ search }: { search: FunctionSearch }) {
-    const input = useRef<HTMLInputElement>(null);
+    const input = useSearchShortcut();
     const isInvalid = search !== undefined && 'error' in search;
-    useEffect(() => {
-        const onKeyDown = (event: KeyboardEvent) => {
-            if (event.key !== '/' || !isPageShortcut(event)) return;
-            event.preventDefault();
-            input.current?.focus();
-        };
-        addEventListener('keydown', onKeyDown);
-        return () => removeEventListener('keydown', onKeyDown);
-    }, []);
     return (
         <label>
             <span class="visually-hidden">Search functions by regular expression</span>

@@ -1,11 +1,12 @@
 // The table of call sites: sortable, filterable, with keyboard navigation.
 
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import type { RecordingSummary } from '../../answers/about';
 import { numericColumns, type SortOrder, sortRows, TableCells, type TableColumn, TableHead, toCsvTable, useSortOrder } from '../../charts/data-table';
 import { Figure } from '../../charts/figure';
 import { locationDetails, siteIndicesAt } from '../../links/source-location';
 import { isPageShortcut } from '../../shell/page-shortcut';
+import { useSearchShortcut } from '../../shell/search-shortcut';
 import { navigate, select, selection, setViewParam } from '../../state/address';
 import { bytes, count, percent, seconds } from '../../units';
 import type { CallSiteRow } from './call-sites';
@@ -40,16 +41,7 @@ export function SiteTable({ all, recording, hasWaits }: Props) {
 }
 
 function Filter({ filter }: { filter: string }) {
-    const input = useRef<HTMLInputElement>(null);
-    useEffect(() => {
-        const onKeyDown = (event: KeyboardEvent) => {
-            if (event.key !== '/' || !isPageShortcut(event)) return;
-            event.preventDefault();
-            input.current?.focus();
-        };
-        addEventListener('keydown', onKeyDown);
-        return () => removeEventListener('keydown', onKeyDown);
-    }, []);
+    const input = useSearchShortcut();
     return (
         <label>
             <span class="visually-hidden">Filter call sites</span>
