@@ -2,7 +2,6 @@
  * ten functions deep, as in a program: tools that record call paths unwind that many.
  * calls [BATCHES [REPETITIONS]]; thread CPU time, so that other processes on the machine count as little as possible. */
 #include <mpi.h>
-#include <string.h>
 
 #include "bench.h"
 #if defined(__x86_64__)
@@ -25,15 +24,6 @@ static volatile unsigned long long sink;
     } while (0)
 
 #define MEASURE_MPI(NAME, CALLS, BODY) (calls += (k + 1L) * n * (CALLS)); MEASURE(NAME, CALLS, BODY)
-
-static void tell_library(void)
-{
-    char version[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length;
-    MPI_Get_library_version(version, &length);
-    /* What follows the first line or comma is how it was built. */
-    printf("bench: library %.*s\n", (int)strcspn(version, ",\n"), version);
-}
 
 /* Functions between main and the one that calls MPI. */
 enum { DEPTH = 8 };
@@ -67,22 +57,12 @@ static void measure(int k, int n)
     free(batches);
 }
 
-__attribute__((noinline)) static void measure_at_depth(int depth, int k, int n)
-{
-    if (depth > 0)
-        measure_at_depth(depth - 1, k, n);
-    else
-        measure(k, n);
-    /* Keeps the calls above from becoming jumps. */
-    __asm__ volatile("" ::: "memory");
-}
-
 int main(int argc, char **argv)
 {
     int k = argument(argc, argv, 1, 10), n = argument(argc, argv, 2, 5000);
     MPI_Init(&argc, &argv);
     tell_library();
-    measure_at_depth(DEPTH - 1, k, n);
+    call_at_depth(DEPTH - 1, measure, k, n);
     printf("bench: calls %ld\n", calls);
     fflush(stdout);
     MPI_Finalize();

@@ -6,11 +6,21 @@ use std::process::Command;
 use crate::error::Error;
 use crate::search;
 
+/// A way to compile.
+#[derive(Default)]
+pub(crate) struct Compilation {
+    /// The compiler that the wrapper is to call; none: its default.
+    pub compiler: Option<&'static str>,
+    pub options: &'static [&'static str],
+}
+
 /// An MPI library.
 pub(crate) struct Mpi {
     /// What it is called here, by EZTrace, and by Debian's alternatives.
     pub name: &'static str,
     compiler: &'static str,
+    /// The variable that tells `compiler` which compiler to call.
+    compiler_variable: &'static str,
     fortran: &'static str,
     launcher: &'static str,
     /// What libraries that were built for it are linked with.
@@ -18,10 +28,18 @@ pub(crate) struct Mpi {
 }
 
 const LIBRARIES: [Mpi; 2] = [
-    Mpi { name: "openmpi", compiler: "mpicc.openmpi", fortran: "mpifort.openmpi", launcher: "mpirun.openmpi", linked: &["libmpi.so.40"] },
+    Mpi {
+        name: "openmpi",
+        compiler: "mpicc.openmpi",
+        compiler_variable: "OMPI_CC",
+        fortran: "mpifort.openmpi",
+        launcher: "mpirun.openmpi",
+        linked: &["libmpi.so.40"],
+    },
     Mpi {
         name: "mpich",
         compiler: "mpicc.mpich",
+        compiler_variable: "MPICH_CC",
         fortran: "mpifort.mpich",
         launcher: "mpiexec.mpich",
         linked: &["libmpich.so.12", "libmpi.so.12"],
@@ -51,10 +69,17 @@ impl Mpi {
 
     /// Compiles a program in C or Fortran.
     pub(crate) fn compile(&self, source: &Path, program: &Path) -> Result<(), Error> {
-        let compiler = if source.extension().is_some_and(|extension| extension == "f90") { self.fortran } else { self.compiler };
-        let failed = |why: String| Error::Failed { command: format!("{compiler} {}", source.display()), why };
-        let ended = Command::new(compiler).args(["-O2", "-g", "-o"]).arg(program).arg(source).arg("-lm").output();
-        let ended = ended.map_err(|error| failed(error.to_string()))?;
+        self.compile_as(source, program, &Compilation::default())
+    }
+
+    /// Compiles a program in a given way.
+    pub(crate) fn compile_as(&self, source: &Path, program: &Path, compilation: &Compilation) -> Result<(), Error> {
+        let wrapper = if source.extension().is_some_and(|extension| extension == "f90") { self.fortran } else { self.compiler };
+        let failed = |why: String| Error::Failed { command: format!("{wrapper} {}", source.display()), why };
+        let mut command = Command::new(wrapper);
+        command.args(["-O2", "-g"]).args(compilation.options).arg("-o").arg(program).arg(source).arg("-lm");
+        command.envs(compilation.compiler.map(|compiler| (self.compiler_variable, compiler)));
+        let ended = command.output().map_err(|error| failed(error.to_string()))?;
         if ended.status.success() { Ok(()) } else { Err(failed(String::from_utf8_lossy(&ended.stderr).into_owned())) }
     }
 

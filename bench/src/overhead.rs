@@ -1,23 +1,30 @@
-//! What a tool adds to an MPI call.
+//! What a tool adds to an MPI call, to a program that computes, to constructs of OpenMP and to calls that use files.
 //!
 //! All tools are measured in one run: round after round, each time in another order, so that whatever else the machine does meets all
 //! of them alike. What a tool adds is told against the bare program of the same round.
 
+mod calls;
 mod figures;
+mod files;
+mod openmp;
 mod output;
 mod page;
 mod peers;
 mod programs;
 mod rounds;
+mod run;
+mod samples;
+mod sampling_peers;
+mod study;
 mod tool;
 
 use std::path::PathBuf;
 
-use clap::{Args, value_parser};
+use clap::{Args, ValueEnum, value_parser};
 
+use self::calls::{CallPrograms, CallRounds};
 use self::figures::{LibraryFigures, OverheadFigures};
-use self::programs::BenchPrograms;
-use self::rounds::MeasuredRounds;
+use self::study::{Study, StudyFigures};
 use self::tool::Tool;
 use crate::error::Error;
 use crate::machine::Machine;
@@ -33,20 +40,46 @@ pub(crate) struct Options {
     /// How many rounds
     #[arg(long, default_value_t = ROUNDS, value_parser = value_parser!(u32).range(1..))]
     rounds: u32,
+    /// Only what is added to these [default: all]
+    #[arg(long, value_enum)]
+    part: Vec<Part>,
     /// Only with this MPI library: openmpi or mpich [default: those found]
     #[arg(long, value_name = "NAME")]
     mpi: Option<String>,
     /// Only tools with this in their name, ignoring case
     #[arg(long, value_name = "TEXT")]
     only: Vec<String>,
-    /// Also measure this binary of an earlier version, in the same rounds
+    /// Also measure MPI calls with this binary of an earlier version, in the same rounds
     #[arg(long, value_name = "BINARY")]
     previous: Option<PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { rounds: ROUNDS, mpi: None, only: Vec::new(), previous: None }
+        Options { rounds: ROUNDS, part: Vec::new(), mpi: None, only: Vec::new(), previous: None }
+    }
+}
+
+/// What something is added to.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// MPI calls
+    Calls,
+    /// The processor time of a program that computes, by samples
+    Samples,
+    /// Constructs of OpenMP
+    Openmp,
+    /// Calls that use files
+    Files,
+}
+
+impl Options {
+    fn measures(&self, part: Part) -> bool {
+        self.part.is_empty() || self.part.contains(&part)
+    }
+
+    fn wants(&self, tool: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|text| tool.to_lowercase().contains(&text.to_lowercase()))
     }
 }
 
@@ -61,17 +94,46 @@ pub(crate) struct AbsentTool {
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let machine = Machine::before();
     let libraries = Mpi::found(options.mpi.as_deref())?;
-    let sides = libraries.iter().map(|mpi| side(mpi, options)).collect::<Result<_, _>>()?;
-    let figures = OverheadFigures { machine: machine.after(), rounds: options.rounds, sides };
+    let mut sides = Vec::new();
+    let mut studies = Vec::new();
+    for mpi in &libraries {
+        if options.measures(Part::Calls) {
+            sides.push(side(mpi, options)?);
+        }
+        studies.extend(measured_studies(mpi, options)?);
+    }
+    let figures = OverheadFigures { machine: machine.after(), rounds: options.rounds, sides, studies };
     paths::publish("overhead", &figures, &page::text(&figures))
 }
 
 fn side(mpi: &Mpi, options: &Options) -> Result<LibraryFigures, Error> {
     let folder = paths::folder()?;
-    let programs = BenchPrograms::build(mpi, &folder.join(mpi.name))?;
+    let programs = CallPrograms::build(mpi, &folder.join(mpi.name))?;
     let (tools, mut absent) = tools(mpi, options)?;
-    let measured = MeasuredRounds::measure(mpi, &programs, tools, options.rounds, &folder.join("run"), &mut absent)?;
+    let run = folder.join("run");
+    let sample = |tool: &Tool| programs.sample(mpi, tool, &run);
+    let measured = CallRounds::measure(mpi.name, tools, options.rounds, &mut absent, sample)?;
     Ok(LibraryFigures::new(measured, absent))
+}
+
+fn measured_studies(mpi: &Mpi, options: &Options) -> Result<Vec<StudyFigures>, Error> {
+    let folder = paths::folder()?.join(mpi.name);
+    let mut studies = Vec::new();
+    if options.measures(Part::Samples) {
+        studies.push(samples::study(mpi, &folder)?);
+    }
+    if options.measures(Part::Openmp) {
+        studies.extend(openmp::studies(mpi, &folder)?);
+    }
+    if options.measures(Part::Files) {
+        studies.push(files::study(mpi, &folder)?);
+    }
+    let wanted = |mut study: Study| {
+        study.tools.retain(|tool| options.wants(&tool.name));
+        study.absent.retain(|absent| options.wants(&absent.name));
+        study.measure(options.rounds)
+    };
+    studies.into_iter().map(wanted).collect()
 }
 
 /// The bare program first, then Sintonia, then the peers that are here.
@@ -87,9 +149,8 @@ fn tools(mpi: &Mpi, options: &Options) -> Result<(Vec<Tool>, Vec<AbsentTool>), E
             Err(why) => absent.push(AbsentTool { name: (*name).into(), why }),
         }
     }
-    let wanted = |name: &str| options.only.is_empty() || options.only.iter().any(|text| name.to_lowercase().contains(&text.to_lowercase()));
-    tools.retain(|tool| wanted(&tool.name));
-    absent.retain(|absent| wanted(&absent.name));
+    tools.retain(|tool| options.wants(&tool.name));
+    absent.retain(|absent| options.wants(&absent.name));
     tools.insert(0, Tool::nothing());
     Ok((tools, absent))
 }

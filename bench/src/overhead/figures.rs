@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::AbsentTool;
+use super::calls::{CallRounds, CallSample};
 use super::output::{BatchTimes, ProgramOutput};
-use super::rounds::{MeasuredRounds, ToolSample};
+use super::study::StudyFigures;
 use super::tool::Tool;
 use crate::machine::Machine;
 use crate::quartiles::Quartiles;
@@ -17,7 +18,7 @@ pub(super) struct CallCase {
     pub title: &'static str,
     /// MPI calls that its figure spans.
     pub calls: f64,
-    read: fn(&ToolSample) -> &ProgramOutput,
+    read: fn(&CallSample) -> &ProgramOutput,
     figure: fn(&BatchTimes) -> f64,
 }
 
@@ -50,6 +51,7 @@ pub(super) struct OverheadFigures {
     pub machine: Machine,
     pub rounds: u32,
     pub sides: Vec<LibraryFigures>,
+    pub studies: Vec<StudyFigures>,
 }
 
 /// What was measured with one MPI library.
@@ -95,10 +97,10 @@ pub(super) struct AddedCost {
 
 impl LibraryFigures {
     /// The figures of some rounds; the first tool is none.
-    pub(super) fn new(measured: MeasuredRounds, absent: Vec<AbsentTool>) -> LibraryFigures {
-        let MeasuredRounds { tools, samples } = measured;
+    pub(super) fn new(measured: CallRounds, absent: Vec<AbsentTool>) -> LibraryFigures {
+        let CallRounds { tools, samples } = measured;
         let bare =
-            |read: &dyn Fn(&ToolSample) -> Option<f64>| Quartiles::from_values(samples.iter().filter_map(|round| read(round[0].as_ref()?)));
+            |read: &dyn Fn(&CallSample) -> Option<f64>| Quartiles::from_values(samples.iter().filter_map(|round| read(round[0].as_ref()?)));
         let clocks: BTreeMap<_, _> =
             CLOCKS.iter().filter_map(|name| Some((*name, bare(&|sample| Some(sample.calls.cases.get(*name)?.least))?))).collect();
         LibraryFigures {
@@ -113,8 +115,8 @@ impl LibraryFigures {
 }
 
 impl ToolFigures {
-    fn new(tool: &Tool, number: usize, samples: &[Vec<Option<ToolSample>>]) -> ToolFigures {
-        let over_rounds = |read: &dyn Fn(&ToolSample, &ToolSample) -> Option<f64>| {
+    fn new(tool: &Tool, number: usize, samples: &[Vec<Option<CallSample>>]) -> ToolFigures {
+        let over_rounds = |read: &dyn Fn(&CallSample, &CallSample) -> Option<f64>| {
             Quartiles::from_values(samples.iter().filter_map(|round| read(round[number].as_ref()?, round[0].as_ref()?)))
         };
         let added = |case: &'static CallCase| {
@@ -138,21 +140,21 @@ impl ToolFigures {
 }
 
 impl CallCase {
-    fn figure_of(&self, sample: &ToolSample, figure: fn(&BatchTimes) -> f64) -> Option<f64> {
+    fn figure_of(&self, sample: &CallSample, figure: fn(&BatchTimes) -> f64) -> Option<f64> {
         (self.read)(sample).cases.get(self.name).map(figure)
     }
 
-    fn added(&self, with: &ToolSample, bare: &ToolSample, figure: fn(&BatchTimes) -> f64) -> Option<f64> {
+    fn added(&self, with: &CallSample, bare: &CallSample, figure: fn(&BatchTimes) -> f64) -> Option<f64> {
         Some(self.figure_of(with, figure)? - self.figure_of(bare, figure)?)
     }
 
-    fn least(&self, samples: &[Vec<Option<ToolSample>>], number: usize) -> Option<f64> {
+    fn least(&self, samples: &[Vec<Option<CallSample>>], number: usize) -> Option<f64> {
         let figures = samples.iter().filter_map(|round| self.figure_of(round[number].as_ref()?, self.figure));
         figures.min_by(f64::total_cmp)
     }
 }
 
-fn allowance(sample: &ToolSample) -> Option<f64> {
+fn allowance(sample: &CallSample) -> Option<f64> {
     let clocks = CLOCKS.iter().filter_map(|name| Some(sample.calls.cases.get(*name)?.least));
     clocks.min_by(f64::total_cmp).map(|once| 2.0 * 2.0 * once)
 }

@@ -8,6 +8,8 @@ pub(super) struct ProgramOutput {
     pub library: String,
     /// MPI calls that the program made while it was measured.
     pub calls: u64,
+    /// Nanoseconds of processor time that its process has used, if it says so.
+    pub processor_ns: Option<f64>,
     pub cases: BTreeMap<String, BatchTimes>,
 }
 
@@ -29,6 +31,7 @@ impl ProgramOutput {
             match said.split_once(' ') {
                 Some(("library", name)) => output.library = name.replace(['\t', '\r'], " "),
                 Some(("calls", count)) => output.calls = count.trim().parse().unwrap_or(0),
+                Some(("processor", ns)) => output.processor_ns = ns.trim().parse().ok(),
                 Some(("case", case)) => output.cases.extend(read_case(case)),
                 _ => {}
             }

@@ -1,25 +1,20 @@
-//! The programs that calls are measured with, compiled.
+//! The programs that are measured, compiled.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::mpi::Mpi;
+use crate::mpi::{Compilation, Mpi};
 
-/// The programs.
-pub(super) struct BenchPrograms {
-    pub calls: PathBuf,
-    pub pingpong: PathBuf,
+/// Compiles a program into a folder.
+pub(super) fn build(mpi: &Mpi, name: &str, folder: &Path) -> Result<PathBuf, Error> {
+    build_as(mpi, name, &folder.join(name), &Compilation::default())
 }
 
-impl BenchPrograms {
-    /// Compiles them into a folder.
-    pub(super) fn build(mpi: &Mpi, folder: &Path) -> Result<BenchPrograms, Error> {
-        std::fs::create_dir_all(folder).map_err(Error::at(folder))?;
-        let compiled = |name: &str| {
-            let program = folder.join(name);
-            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs").join(name).with_extension("c");
-            mpi.compile(&source, &program).map(|()| program)
-        };
-        Ok(BenchPrograms { calls: compiled("calls")?, pingpong: compiled("pingpong")? })
-    }
+/// Compiles a program in a given way.
+pub(super) fn build_as(mpi: &Mpi, name: &str, program: &Path, compilation: &Compilation) -> Result<PathBuf, Error> {
+    let folder = program.parent().unwrap_or(program);
+    std::fs::create_dir_all(folder).map_err(Error::at(folder))?;
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs").join(name).with_extension("c");
+    mpi.compile_as(&source, program, compilation)?;
+    Ok(program.to_owned())
 }

@@ -11,16 +11,25 @@ pub(super) struct Tool {
     pub traces: bool,
     /// Whether it ends with a line of JSON that says how many calls it recorded.
     pub counts: bool,
+    /// How many samples a run took, from the folder of the run and from what was written to standard error.
+    pub samples: Option<fn(&Path, &str) -> Option<SampleCount>>,
     /// What stands before the launcher.
     pub around: Vec<String>,
     /// What stands before the program, behind the launcher.
     pub before: Vec<String>,
 }
 
+/// How many samples a tool took, and the bytes that they take on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SampleCount {
+    pub count: u64,
+    pub bytes: u64,
+}
+
 impl Tool {
     /// The bare program.
     pub(super) fn nothing() -> Tool {
-        Tool { name: "nothing".into(), keeps: "", traces: false, counts: false, around: Vec::new(), before: Vec::new() }
+        Tool { name: "nothing".into(), keeps: "", traces: false, counts: false, samples: None, around: Vec::new(), before: Vec::new() }
     }
 
     /// A tool of which only the name and what it keeps is known.
@@ -54,19 +63,19 @@ impl Tool {
 /// Sintonia, recording and adding up; `name` tells two versions of it apart.
 pub(super) fn sintonia(name: &str, binary: &Path) -> Vec<Tool> {
     vec![
-        Tool { counts: true, around: record_words(binary, &[]), ..Tool::new(name, "calls, call paths").tracing() },
-        Tool { counts: true, around: record_words(binary, &["--profile"]), ..Tool::new(format!("{name} --profile"), "sums by call path") },
+        record(name, "calls, call paths", binary, &[]).tracing(),
+        record(&format!("{name} --profile"), "sums by call path", binary, &["--profile"]),
     ]
 }
 
 /// Sintonia without call paths.
 pub(super) fn without_call_paths(binary: &Path) -> Tool {
-    let around = record_words(binary, &["--callpath", "off"]);
-    Tool { counts: true, around, ..Tool::new("Sintonia --callpath off", "calls, call sites").tracing() }
+    record("Sintonia --callpath off", "calls, call sites", binary, &["--callpath", "off"]).tracing()
 }
 
-fn record_words(binary: &Path, options: &[&str]) -> Vec<String> {
+/// Sintonia with options of `record`.
+pub(super) fn record(name: &str, keeps: &'static str, binary: &Path, options: &[&str]) -> Tool {
     let binary = binary.display().to_string();
     let words = [&[binary.as_str(), "record", "--json", "-o", "recording.sin"], options, &["--"]].concat();
-    words.into_iter().map(String::from).collect()
+    Tool { counts: true, around: words.into_iter().map(String::from).collect(), ..Tool::new(name, keeps) }
 }
