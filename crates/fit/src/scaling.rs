@@ -5,6 +5,7 @@
 //! measurements, so a [`ScalingModel`] keeps all of them with weights and predicts with all (Bayesian model averaging); the most probable one is
 //! displayed. `docs/fit-theory.md` has the method and its evaluation.
 
+mod averaging;
 mod bounded_vec;
 mod correction;
 mod data_check;
@@ -29,6 +30,7 @@ mod validate;
 use crate::measurements::Measurements;
 pub use crate::measurements::{MAX_PARAMETERS, ParameterKind};
 use crate::sample::DEFAULT_CONFIDENCE;
+pub use averaging::{BasisTerm, LawAverage, LawSample, SampledForm};
 pub use correction::{ErrorCorrelation, KrigingCorrection};
 pub use data_check::{InsufficientData, NamedSetting, next_value};
 use design::ExperimentDesign;
@@ -56,7 +58,8 @@ pub fn fit(measurements: &Measurements) -> Result<ScalingModel, InsufficientData
     let settled = validate::fit_validated(&design, &summary);
     let changed = validate::find_regime_change(&design, &summary, &settled);
     let model = build_model(measurements, &design, &summary, settled);
-    Ok(ScalingModel { beyond: changed.map(|first| fit_extrapolation(measurements, first)), ..model })
+    let beyond = changed.map(|first| fit_extrapolation(measurements, first));
+    Ok(ScalingModel { beyond, average: averaging::average(measurements), ..model })
 }
 
 /// Fits the points from the given level of the single parameter upwards, for extrapolation.
@@ -66,7 +69,8 @@ fn fit_extrapolation(measurements: &Measurements, first: usize) -> Extrapolation
     let summary = SummarisedPoints::from_measurements(&measurements);
     let settled = validate::fit_validated(&design, &summary);
     // Where the growth has changed once it may change again, so the prediction errors of held-out points count in full.
-    let ahead: Vec<f64> = settled.errors.iter().map(|(_, error)| error / MEAN_ABS_OF_NORMAL).collect();
+    let mut ahead = vec![0.0; design.axes.len()];
+    settled.errors.iter().for_each(|(axis, error)| ahead[*axis] = error / MEAN_ABS_OF_NORMAL);
     let model = build_model(&measurements, &design, &summary, settled);
     let steps = design.axes.iter().map(correction::log_step).collect();
     ExtrapolationModel {
@@ -118,6 +122,7 @@ fn build_model(measurements: &Measurements, design: &ExperimentDesign, summary: 
         unexplained,
         confidence: DEFAULT_CONFIDENCE,
         beyond: None,
+        average: None,
         members: explained.members.into_iter().map(|p| p.member).collect(),
     }
 }

@@ -10,6 +10,18 @@ pub(crate) fn normal_cdf(z: f64) -> f64 {
     0.5 * libm::erfc(-z / SQRT_2)
 }
 
+/// Its logarithm within 1e-5, also where the probability itself is too small for a number.
+pub(crate) fn ln_normal_cdf(z: f64) -> f64 {
+    if z > -2.0 {
+        return fast_normal_cdf(z).ln();
+    }
+    if z > -8.0 {
+        return normal_cdf(z).ln();
+    }
+    let series = 1.0 - z.powi(-2) + 3.0 * z.powi(-4) - 15.0 * z.powi(-6);
+    -0.5 * z * z - (-z).ln() - 0.5 * (2.0 * std::f64::consts::PI).ln() + series.ln()
+}
+
 /// The same within 1e-7, for mixtures that evaluate it thousands of times (Abramowitz and Stegun 26.2.17).
 pub(crate) fn fast_normal_cdf(z: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.2316419 * z.abs());
@@ -179,6 +191,13 @@ mod tests {
         for z in [-6.0, -2.0, -0.3, 0.0, 0.7, 3.0] {
             assert!((fast_normal_cdf(z) - normal_cdf(z)).abs() < 1e-7, "z {z}");
         }
+    }
+
+    #[test]
+    fn the_logarithm_of_the_normal_cdf_has_no_gap() {
+        assert!((ln_normal_cdf(-7.999_999) - ln_normal_cdf(-8.000_001)).abs() < 1e-4);
+        // Mills' ratio: Φ(-40) is 1e-350.
+        assert!((ln_normal_cdf(-40.0) + 804.608_442).abs() < 1e-5);
     }
 
     #[test]

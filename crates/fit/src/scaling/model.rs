@@ -1,10 +1,14 @@
 //! A fitted scaling model: weighted hypotheses, the one to display, and predictions from all of them.
 
+use super::averaging::{LawAverage, LawSample, SampledForm};
 use super::correction::KrigingCorrection;
 use super::ensemble_member::{EnsembleMember, TermFactor};
 use crate::split_mix::SplitMix64;
 use crate::stats::{fast_normal_cdf, normal_quantile, normal_to_student, student_to_normal};
 use serde::{Deserialize, Serialize};
+
+/// A formula with a smaller error, in percent, is good enough for what it says.
+const MIN_MISFIT_PERCENT: f64 = 10.0;
 
 /// The noise of the measurements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,6 +61,9 @@ pub struct ScalingModel {
     /// The model beyond the largest measured value of a parameter, if the growth changes within the measured range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beyond: Option<ExtrapolationModel>,
+    /// All laws that explain the measurements, with one parameter: what intervals come from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub average: Option<LawAverage>,
 }
 
 /// The discrepancy between all hypotheses and the truth, as a relative standard deviation.
@@ -100,8 +107,18 @@ impl ScalingModel {
 
     /// Low, middle and high at another confidence level, for one further measurement or for the true value.
     pub fn quantiles(&self, x: &[f64], measured: bool, confidence: f64) -> [f64; 3] {
+        let own = self.ensemble_quantiles(x, measured, confidence);
+        let Some(average) = &self.average else { return own };
+        let tail = 0.5 * (1.0 - confidence);
+        let [low, quarter, middle, three_quarters, high] = average.quantiles(x[0], measured, [tail, 0.25, 0.5, 0.75, 1.0 - tail]);
+        // The simplest formula is the better guess unless the laws together contradict it.
+        let is_plausible = (quarter..=three_quarters).contains(&own[1]);
+        [low, if is_plausible { own[1] } else { middle }, high]
+    }
+
+    fn ensemble_quantiles(&self, x: &[f64], measured: bool, confidence: f64) -> [f64; 3] {
         if let Some(beyond) = self.extrapolation_model(x) {
-            return beyond.quantiles(x, measured, confidence);
+            return beyond.ensemble_quantiles(x, measured, confidence);
         }
         let components: Vec<MixtureComponent> = self.members.iter().map(|m| self.mixture_component(m, x, measured)).collect();
         let tail = 0.5 * (1.0 - confidence);
@@ -109,6 +126,23 @@ impl ScalingModel {
         let factor = self.correction.as_ref().map_or(1.0, |c| c.factor_at(x));
         // Measurements are positive, which the mixture components do not know.
         [low, weighted_median(components).clamp(low, high), high].map(|value| (factor * value).max(0.0))
+    }
+
+    /// Whether the displayed formula contradicts the laws that explain the measurements, within the measured range of a single parameter.
+    pub fn is_contradicted(&self) -> bool {
+        /// The settings at which they are compared.
+        const SETTINGS: i32 = 9;
+        /// By how much the formula may be outside of the interval.
+        const TOLERANCE: f64 = 1.1;
+        let Some(average) = &self.average else { return false };
+        let (low, high) = (self.smallest[0], self.reference[0]);
+        let settings = (0..SETTINGS).map(|step| low * (high / low).powf(f64::from(step) / f64::from(SETTINGS - 1)));
+        let mut outside = settings.filter(|x| {
+            let [low, high] = average.quantiles(*x, false, [0.025, 0.975]);
+            let (shown, _) = self.shown.value_and_error_at(&[*x], &self.reference);
+            !(low / TOLERANCE..=high * TOLERANCE).contains(&shown)
+        });
+        self.error_percent.in_sample > MIN_MISFIT_PERCENT && outside.next().is_some()
     }
 
     /// The model that applies at a setting: this one, or the extrapolation model.
@@ -132,8 +166,16 @@ impl ScalingModel {
         MixtureComponent { weight: member.weight, location: middle, scale: spread, freedom: member.freedom }
     }
 
-    /// Samples a curve from the posterior: a member, and coefficients for its terms.
+    /// Samples a curve from the posterior: a law, and coefficients for its terms.
     pub fn sample_curve(&self, random: &mut SplitMix64) -> PosteriorCurve<'_> {
+        if let Some(average) = &self.average {
+            let (form, sample) = average.sample_at(random.uniform());
+            return PosteriorCurve {
+                model: self,
+                law: SampledLaw::Averaged { average, form, sample },
+                deviation: random.standard_normal(),
+            };
+        }
         let mut left = random.uniform();
         let chosen = self.members.iter().find(|m| {
             left -= m.weight;
@@ -146,9 +188,9 @@ impl ScalingModel {
         let normals: Vec<f64> = (0..size).map(|_| stretch * random.standard_normal()).collect();
         let coefficients =
             (0..size).map(|i| member.coefficients[i] + (0..=i).map(|j| root[i * size + j] * normals[j]).sum::<f64>()).collect();
-        let unexplained = random.standard_normal();
+        let deviation = random.standard_normal();
         let beyond = self.beyond.as_ref().map(|b| Box::new(b.model.sample_curve(random)));
-        PosteriorCurve { model: self, member, coefficients, unexplained, beyond }
+        PosteriorCurve { model: self, law: SampledLaw::Member { member, coefficients, beyond }, deviation }
     }
 }
 
@@ -156,23 +198,30 @@ impl ScalingModel {
 #[derive(Debug, Clone)]
 pub struct PosteriorCurve<'a> {
     model: &'a ScalingModel,
-    member: &'a EnsembleMember,
-    coefficients: Vec<f64>,
+    law: SampledLaw<'a>,
     /// Its discrepancy from the formula, in standard deviations.
-    unexplained: f64,
-    beyond: Option<Box<PosteriorCurve<'a>>>,
+    deviation: f64,
+}
+
+/// Where a sampled curve comes from.
+#[derive(Debug, Clone)]
+enum SampledLaw<'a> {
+    Averaged { average: &'a LawAverage, form: &'a SampledForm, sample: &'a LawSample },
+    Member { member: &'a EnsembleMember, coefficients: Vec<f64>, beyond: Option<Box<PosteriorCurve<'a>>> },
 }
 
 impl PosteriorCurve<'_> {
     /// Its value at a setting, which is never negative.
     pub fn value_at(&self, x: &[f64]) -> f64 {
-        if let Some(beyond) = self.beyond.as_ref().filter(|_| self.model.extrapolation_model(x).is_some()) {
-            return beyond.value_at(x);
-        }
+        let (member, coefficients) = match &self.law {
+            SampledLaw::Averaged { average, form, sample } => return average.sample_value_at(form, sample, self.deviation, x[0]),
+            SampledLaw::Member { beyond: Some(beyond), .. } if self.model.extrapolation_model(x).is_some() => return beyond.value_at(x),
+            SampledLaw::Member { member, coefficients, .. } => (member, coefficients),
+        };
         let term = |t: &Vec<TermFactor>| t.iter().map(|f| f.value_at(x, &self.model.reference)).product::<f64>();
-        let value: f64 = self.member.terms.iter().zip(&self.coefficients).map(|(t, c)| c * term(t)).sum();
+        let value: f64 = member.terms.iter().zip(coefficients).map(|(t, c)| c * term(t)).sum();
         let correction = self.model.correction.as_ref().map_or(1.0, |c| c.factor_at(x));
-        (value * correction * (1.0 + self.unexplained * self.model.discrepancy_at(x))).max(0.0)
+        (value * correction * (1.0 + self.deviation * self.model.discrepancy_at(x))).max(0.0)
     }
 }
 

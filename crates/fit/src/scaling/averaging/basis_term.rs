@@ -1,0 +1,37 @@
+//! A term of a law.
+
+use crate::scaling::hypothesis::LogFactor;
+use serde::{Deserialize, Serialize};
+
+/// A term `x^exponent * log(x)`, perhaps only above or up to some value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BasisTerm {
+    /// The exponent.
+    pub exponent: f64,
+    /// The logarithm.
+    pub log: LogFactor,
+    /// The value above which the term counts; below, it is zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<f64>,
+    /// The value up to which the term counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up_to: Option<f64>,
+}
+
+impl BasisTerm {
+    pub(super) fn new(exponent: f64, log: LogFactor) -> Self {
+        Self { exponent, log, above: None, up_to: None }
+    }
+
+    /// Its value.
+    pub fn value_at(&self, x: f64) -> f64 {
+        let log = match self.log {
+            LogFactor::None => 1.0,
+            // Rounded up like a tree's depth, of numbers that may have been computed.
+            LogFactor::CeilLog2 => (x.max(1.0).log2() - 1e-9).ceil(),
+            log => log.eval(x.max(1.0)),
+        };
+        let counts = self.above.is_none_or(|cut| x > cut) && self.up_to.is_none_or(|cut| x <= cut);
+        if counts { x.powf(self.exponent) * log } else { 0.0 }
+    }
+}

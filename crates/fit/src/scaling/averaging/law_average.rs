@@ -1,0 +1,162 @@
+//! The average over laws: samples of their coefficients, and what they predict.
+
+use super::basis_term::BasisTerm;
+use super::discrepancy;
+use super::setting_range::SettingRange;
+use crate::stats::{normal_quantile, normal_to_student};
+use serde::{Deserialize, Serialize};
+use std::sync::OnceLock;
+
+/// The number of samples of all forms together.
+pub(super) const SAMPLES: usize = 600;
+/// Degrees of freedom of a further run: now and then one is far off.
+const RUN_FREEDOM: f64 = 4.0;
+/// Errors that are tried with each sample.
+const ERRORS_PER_SAMPLE: usize = 4;
+/// The share of the samples that must agree on a change of the law.
+const MOST: f64 = 0.8;
+/// Values below this are zero.
+const TINY: f64 = 1e-300;
+
+/// Coefficients of one form, sampled from the posterior. In files, an array: the noise, the discrepancy, the error of a run, the coefficients.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Vec<f64>", try_from = "Vec<f64>")]
+pub struct LawSample {
+    /// The coefficient of each term.
+    pub coefficients: Vec<f64>,
+    /// The standard deviation of the noise of a measured value, relative.
+    pub noise: f64,
+    /// The size of the deviation of the truth from the formula, relative to the noise.
+    pub discrepancy: f64,
+    /// The scale of the error of a further run, relative.
+    pub of_run: f64,
+}
+
+impl From<LawSample> for Vec<f64> {
+    fn from(sample: LawSample) -> Self {
+        let LawSample { coefficients, noise, discrepancy, of_run } = sample;
+        [noise, discrepancy, of_run].into_iter().chain(coefficients).collect()
+    }
+}
+
+impl TryFrom<Vec<f64>> for LawSample {
+    type Error = &'static str;
+
+    fn try_from(numbers: Vec<f64>) -> Result<Self, Self::Error> {
+        match numbers.as_slice() {
+            [noise, discrepancy, of_run, coefficients @ ..] => {
+                Ok(Self { coefficients: coefficients.to_vec(), noise: *noise, discrepancy: *discrepancy, of_run: *of_run })
+            }
+            _ => Err("a sample has at least three numbers"),
+        }
+    }
+}
+
+/// A form with samples of its coefficients; their number is in proportion to its probability.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SampledForm {
+    /// The terms of the sum.
+    pub terms: Vec<BasisTerm>,
+    /// Whether the sum is the inverse of the quantity.
+    pub is_reciprocal: bool,
+    /// The samples.
+    pub samples: Vec<LawSample>,
+}
+
+impl SampledForm {
+    /// The logarithm of the value of a sample at a setting.
+    fn log_value_at(&self, sample: &LawSample, x: f64) -> f64 {
+        let sum: f64 = self.terms.iter().zip(&sample.coefficients).map(|(term, c)| c * term.value_at(x)).sum();
+        if self.is_reciprocal { -sum.max(TINY).ln() } else { sum.max(TINY).ln() }
+    }
+}
+
+/// All laws of one parameter that explain the measurements.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LawAverage {
+    /// The measured range.
+    pub range: SettingRange,
+    /// The forms that have samples.
+    pub forms: Vec<SampledForm>,
+}
+
+impl LawAverage {
+    fn samples(&self) -> impl Iterator<Item = (&SampledForm, &LawSample)> {
+        self.forms.iter().flat_map(|form| form.samples.iter().map(move |sample| (form, sample)))
+    }
+
+    /// The quantiles at a setting, of one further measurement or of the true value.
+    pub fn quantiles<const N: usize>(&self, x: f64, measured: bool, probabilities: [f64; N]) -> [f64; N] {
+        let mut logs = Vec::with_capacity(ERRORS_PER_SAMPLE * self.forms.iter().map(|form| form.samples.len()).sum::<usize>());
+        for ((form, sample), errors) in self.samples().zip(standard_errors().chunks_exact(ERRORS_PER_SAMPLE).cycle()) {
+            let value = form.log_value_at(sample, x);
+            let deviation = self.deviation_at(sample, x);
+            let of_run = if measured { sample.of_run } else { 0.0 };
+            logs.extend(errors.iter().map(|[smooth, run]| value + deviation * smooth + of_run * run));
+        }
+        logs.sort_unstable_by(f64::total_cmp);
+        probabilities.map(|p| interpolated_quantile(&logs, p).exp())
+    }
+
+    /// The value at which the law changes, if most samples say so.
+    pub fn change_point(&self) -> Option<f64> {
+        let cut = |form: &SampledForm| form.terms.iter().find_map(|term| term.above.or(term.up_to));
+        let mut changing: Vec<(f64, usize)> = self.forms.iter().filter_map(|form| Some((cut(form)?, form.samples.len()))).collect();
+        changing.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let same = changing.chunk_by(|a, b| a.0 == b.0).map(|same| (same[0].0, same.iter().map(|(_, count)| count).sum::<usize>()));
+        let (cut, count) = same.max_by_key(|(_, count)| *count)?;
+        (count as f64 >= MOST * self.samples().count() as f64).then_some(cut)
+    }
+
+    /// The sample at this share of all.
+    pub(in crate::scaling) fn sample_at(&self, share: f64) -> (&SampledForm, &LawSample) {
+        let count: usize = self.forms.iter().map(|form| form.samples.len()).sum();
+        let index = ((share * count as f64) as usize).min(count - 1);
+        self.samples().nth(index).unwrap_or_else(|| unreachable!("an average has samples"))
+    }
+
+    /// The value of a sample at a setting, with its deviation from the formula in standard deviations.
+    pub(in crate::scaling) fn sample_value_at(&self, form: &SampledForm, sample: &LawSample, deviation: f64, x: f64) -> f64 {
+        (form.log_value_at(sample, x) + self.deviation_at(sample, x) * deviation).exp()
+    }
+
+    /// Whether an average read from a file can be used.
+    pub fn is_valid(&self) -> bool {
+        let is_form_valid = |form: &SampledForm| {
+            let is_term_valid =
+                |term: &BasisTerm| term.exponent.is_finite() && [term.above, term.up_to].into_iter().flatten().all(f64::is_finite);
+            let is_sample_valid = |sample: &LawSample| {
+                let numbers = [sample.noise, sample.discrepancy, sample.of_run].into_iter().chain(sample.coefficients.iter().copied());
+                sample.coefficients.len() == form.terms.len() && numbers.into_iter().all(|number| number >= 0.0 && number.is_finite())
+            };
+            !form.samples.is_empty() && form.terms.iter().all(is_term_valid) && form.samples.iter().all(is_sample_valid)
+        };
+        let SettingRange { low, high } = self.range;
+        0.0 < low && low <= high && high.is_finite() && !self.forms.is_empty() && self.forms.iter().all(is_form_valid)
+    }
+
+    fn deviation_at(&self, sample: &LawSample, x: f64) -> f64 {
+        match sample.discrepancy {
+            0.0 => 0.0,
+            size => sample.noise * size * discrepancy::deviation_at(x, self.range, size),
+        }
+    }
+}
+
+/// Errors of size one: of the deviation from the formula, and of a further run. They fill the plane evenly (Roberts's additive sequence).
+fn standard_errors() -> &'static [[f64; 2]] {
+    const COUNT: usize = SAMPLES * ERRORS_PER_SAMPLE;
+    const STEPS: [f64; 2] = [0.754_877_666_246_692_8, 0.569_840_290_998_053_3];
+    static ERRORS: OnceLock<Vec<[f64; 2]>> = OnceLock::new();
+    ERRORS.get_or_init(|| {
+        let normals = |index: usize| STEPS.map(|step| normal_quantile((0.5 + step * index as f64).fract().clamp(1e-9, 1.0 - 1e-9)));
+        (1..=COUNT).map(normals).map(|[smooth, run]| [smooth, normal_to_student(run, RUN_FREEDOM)]).collect()
+    })
+}
+
+fn interpolated_quantile(sorted: &[f64], p: f64) -> f64 {
+    let place = (p * sorted.len() as f64 - 0.5).clamp(0.0, (sorted.len() - 1) as f64);
+    let below = place.floor() as usize;
+    let above = (below + 1).min(sorted.len() - 1);
+    sorted[below] + (place - below as f64) * (sorted[above] - sorted[below])
+}

@@ -1,0 +1,106 @@
+//! Samples of the laws that explain the measurements, as many of each as it is probable.
+
+use super::basis::MAX_TERMS;
+use super::discrepancy;
+use super::evidence::{EvidenceProblem, WeighedForm};
+use super::law_average::{LawAverage, LawSample, SAMPLES, SampledForm};
+use super::noise_grid::log_sum;
+use crate::stats::{ln_normal_cdf, normal_quantile};
+use std::collections::BTreeMap;
+
+/// The forms that are sampled, each at one size of noise and discrepancy.
+const MAX_FORMS: usize = 1500;
+/// Draws of coefficients from which the samples are chosen; each form has at least one.
+const DRAWS: f64 = 4.0 * SAMPLES as f64;
+
+/// Steps of the sequence that fills the cube evenly, and its shift from form to form: the same measurements give the same samples.
+const SEQUENCE_STEPS: [f64; MAX_TERMS] = [0.819_172_513_4, 0.671_043_606_7, 0.549_700_477_9];
+const SEQUENCE_SHIFTS: [f64; MAX_TERMS] = [0.618_034, 0.414_214, 0.732_051];
+
+/// A draw of the scaled coefficients of a form, with the logarithm of its weight.
+struct Draw {
+    form: usize,
+    shares: [f64; MAX_TERMS],
+    log_weight: f64,
+}
+
+/// Samples from all forms together; `None` if numbers are too extreme to weigh any.
+pub(super) fn sample(problem: &EvidenceProblem, weighed: &[WeighedForm]) -> Option<LawAverage> {
+    let forms = most_probable(weighed);
+    let all = log_sum(forms.iter().map(|form| form.gaussian.log_bound()));
+    let mut draws = Vec::new();
+    for (index, form) in forms.iter().enumerate() {
+        let terms = problem.candidates.sets[form.set].terms().len();
+        let count = (DRAWS * (form.gaussian.log_bound() - all).exp()).ceil() as usize;
+        let share = (count as f64).ln();
+        draws.extend((0..count).map(|draw| {
+            let drawn = draw_positive(form, index, draw, terms);
+            Draw { log_weight: drawn.log_weight - share, ..drawn }
+        }));
+    }
+    let mut samples: BTreeMap<usize, Vec<LawSample>> = BTreeMap::new();
+    for draw in resample(&draws) {
+        let form = forms[draw.form];
+        let set = &problem.candidates.sets[form.set];
+        let noise = problem.noise.deviations[form.deviation];
+        samples.entry(form.set).or_default().push(LawSample {
+            coefficients: set.terms().zip(draw.shares).map(|(term, share)| rounded(share / problem.scale(form, term))).collect(),
+            noise: rounded(noise.deviation),
+            discrepancy: discrepancy::SIZES[form.discrepancy].0,
+            of_run: rounded(noise.of_run),
+        });
+    }
+    let form = |(set, samples): (usize, Vec<LawSample>)| {
+        let set = &problem.candidates.sets[set];
+        let terms = set.terms().map(|term| problem.candidates.terms[term]).collect();
+        SampledForm { terms, is_reciprocal: set.is_reciprocal, samples }
+    };
+    let mut forms: Vec<SampledForm> = samples.into_iter().map(form).collect();
+    forms.sort_by_key(|form| std::cmp::Reverse(form.samples.len()));
+    (!forms.is_empty()).then_some(LawAverage { range: problem.range, forms })
+}
+
+/// A number with six digits: a model file holds hundreds of samples.
+fn rounded(number: f64) -> f64 {
+    format!("{number:.5e}").parse().unwrap_or(number)
+}
+
+fn most_probable(weighed: &[WeighedForm]) -> Vec<&WeighedForm> {
+    let mut forms: Vec<&WeighedForm> = weighed.iter().collect();
+    forms.sort_by(|a, b| b.gaussian.log_bound().total_cmp(&a.gaussian.log_bound()));
+    forms.truncate(MAX_FORMS);
+    // Forms with the same terms stay together, so that systematic resampling takes the right number of each.
+    forms.sort_by_key(|form| form.set);
+    forms
+}
+
+/// Draws coefficients that are not negative, one after the other, each given those before it (Geweke, Hajivassiliou and Keane).
+fn draw_positive(form: &WeighedForm, index: usize, draw: usize, terms: usize) -> Draw {
+    let gaussian = &form.gaussian;
+    let mut shares = [0.0; MAX_TERMS];
+    let mut log_weight = gaussian.log_evidence;
+    for a in (0..terms).rev() {
+        let root = gaussian.root[a][a];
+        let known: f64 = (a + 1..terms).map(|k| gaussian.root[k][a] * (shares[k] - gaussian.mean[k])).sum();
+        let mean = gaussian.mean[a] - known / root;
+        let log_positive = ln_normal_cdf(mean * root);
+        log_weight += log_positive;
+        let uniform = (SEQUENCE_STEPS[a] * (draw + 1) as f64 + SEQUENCE_SHIFTS[a] * index as f64).fract().clamp(1e-6, 1.0 - 1e-6);
+        shares[a] = (mean - normal_quantile((uniform.ln() + log_positive).exp()) / root).max(0.0);
+    }
+    Draw { form: index, shares, log_weight }
+}
+
+/// Draws with equal weights (systematic resampling).
+fn resample(draws: &[Draw]) -> impl Iterator<Item = &Draw> {
+    let all = log_sum(draws.iter().map(|draw| draw.log_weight));
+    let mut sum = 0.0;
+    let mut taken = 0;
+    draws.iter().flat_map(move |draw| {
+        sum += (draw.log_weight - all).exp();
+        let until = ((sum * SAMPLES as f64 + 0.5).floor() as usize).clamp(taken, SAMPLES);
+        let count = until - taken;
+        taken = until;
+        std::iter::repeat_n(draw, count)
+    })
+}
