@@ -81,6 +81,7 @@ unchanged! {
     c_190_nested_loops => "c/190_nested_loops";
     c_191_grid => "c/191_grid";
     c_192_farm => "c/192_farm";
+    c_193_message_ledger => "c/193_message_ledger";
     c_200_late_sender => "c/200_late_sender";
     c_201_late_sender_wait => "c/201_late_sender_wait";
     c_202_late_sender_waitall => "c/202_late_sender_waitall";
@@ -118,7 +119,7 @@ unchanged! {
     c_242_serialised_master => "c/242_serialised_master";
     c_243_late_sender_compute => "c/243_late_sender_compute";
     c_244_message_order => "c/244_message_order";
-    c_245_blocking_exchange => "c/245_blocking_exchange";
+    c_245_late_receiver_compute => "c/245_late_receiver_compute";
     c_246_small_messages => "c/246_small_messages";
     c_247_all_to_all_growth => "c/247_all_to_all_growth";
     c_248_collective_as_barrier => "c/248_collective_as_barrier";
@@ -126,6 +127,7 @@ unchanged! {
     c_250_slow_rank => "c/250_slow_rank";
     c_251_io_by_one_rank => "c/251_io_by_one_rank";
     c_252_core_shortage => "c/252_core_shortage";
+    c_255_parts => "c/255_parts";
     c_270_thread_ledger => "c/270_thread_ledger";
     c_271_rank_ledger => "c/271_rank_ledger";
     c_272_helper_threads => "c/272_helper_threads";

@@ -115,6 +115,41 @@ fn c111_the_depth_of_paths_is_limited() {
     });
 }
 
+/// The paths to the wrapper in a Paraver trace, by its own labels and with these functions only: those of the calls of `MPI_Allreduce`, which is 10 among
+/// Extrae's collectives.
+fn traced_paths(trace: &Path, own: &BTreeSet<&String>) -> BTreeSet<Vec<String>> {
+    let labels = std::fs::read_to_string(trace.with_extension("pcf")).expect("labels");
+    let block = labels.split("EVENT_TYPE").find(|block| block.contains("70000001")).expect("callers");
+    let values = block.split_once("VALUES").expect("values").1.lines().filter_map(|line| line.trim().split_once(char::is_whitespace));
+    let functions: BTreeMap<&str, &str> = values.map(|(value, label)| (value, label.trim())).collect();
+    let text = std::fs::read_to_string(trace).expect("a trace");
+    let path = |line: &str| {
+        let fields: Vec<&str> = line.split(':').skip(6).collect();
+        let events: BTreeMap<u64, &str> = fields.chunks(2).map(|event| (event[0].parse().expect("a type"), event[1])).collect();
+        events
+            .range(70_000_001..70_000_100)
+            .map(|(_, value)| functions[value].to_owned())
+            .filter(|name| own.contains(name))
+            .collect::<Vec<String>>()
+    };
+    text.lines().filter(|line| line.starts_with("2:") && line.contains(":50000002:10:")).map(path).collect()
+}
+
+#[test]
+fn a_paraver_trace_has_the_paths() {
+    for_every_mpi(|mpi| {
+        let folder = fresh_dir();
+        compile(mpi, folder.path(), PATHS, &["-O0", "-rdynamic"], "program");
+        let (outcome, recording) = record(mpi, folder.path(), &[], &[]);
+        let printed = printed_paths(&outcome);
+        Process::new([&sintonia(), "export", "run.sin", "-o", "run.prv"]).run_in(folder.path()).expect_status(0);
+        assert_eq!(traced_paths(&folder.path().join("run.prv"), &printed.iter().flatten().collect()), printed);
+        Process::new([&sintonia(), "import", "run.prv", "-o", "back.sin"]).run_in(folder.path()).expect_status(0);
+        assert_eq!(wrapper_paths(&folder.path().join("back.sin")), printed);
+        assert_eq!(calls_by_caller(&folder.path().join("back.sin"), folder.path()), calls_by_caller(&recording, folder.path()));
+    });
+}
+
 #[test]
 fn c112_other_stacks_are_left_alone() {
     for_every_mpi(|mpi| {

@@ -194,3 +194,70 @@ fn c140_a_killed_process_loses_no_counters() {
         assert_eq!(reported(&report(folder.path())), [("data".to_owned(), vec![1, 0, 1000, 0, 8000, 1, 0])].into());
     });
 }
+
+#[test]
+fn c141_files_of_mpi_io_equal_the_ledger_of_the_program() {
+    for_every_mpi(|mpi| {
+        let folder = fresh_dir();
+        compile(&mpi.cc, folder.path(), "mpi_io.c", &[], "mpi_io", &mpi.link);
+        for options in [&[][..], &["--callpath", "off"], &["--profile"]] {
+            let [bare, recorded] = run_twice(mpi, folder.path(), 3, options, &["./mpi_io".into()], &[]);
+            assert_eq!(sorted_lines(&bare), sorted_lines(&recorded));
+            let (expected, report) = (ledgers(&recorded), report(folder.path()));
+            assert_eq!(expected.len(), 4, "{}", recorded.text());
+            // Sums have no index of the file that a call opened or closed.
+            let first = usize::from(options == ["--profile"]);
+            let counters = |files: BTreeMap<String, Vec<u64>>| -> Vec<(String, Vec<u64>)> {
+                files.into_iter().map(|(name, counters)| (name, counters[first..].to_vec())).collect()
+            };
+            assert_eq!(counters(reported(&report)), counters(expected), "{options:?}");
+            check_mpi_io(&report);
+        }
+        run_twice(mpi, folder.path(), 2, &["--io", "off"], &["./mpi_io".into()], &[]);
+        assert!(report(folder.path()).get("files").is_none());
+    });
+}
+
+/// What follows from the program: ranks, call sites, and which of them are MPI-IO.
+fn check_mpi_io(report: &Value) {
+    let files = report["files"].as_array().expect("files");
+    let file = |name: &str| files.iter().find(|file| file["path"].as_str().is_some_and(|path| path.ends_with(name))).expect("a file");
+    let (shared, own) = (file("/mpi.shared"), file("/mpi.1"));
+    assert_eq!((&shared["ranks"], &own["ranks"]), (&serde_json::json!([0, 1, 2]), &serde_json::json!([1])));
+    // 100 and 10 integers; 4096.
+    assert_eq!(shared["write_sizes"], serde_json::json!([3, 18, 0, 3, 0, 0, 0, 0, 0, 0]));
+    let sites = shared["call_sites"].as_array().expect("call sites");
+    let line_of = |text: &str| include_str!("135_files/mpi_io.c").lines().position(|line| line.contains(text)).expect(text) + 1;
+    let at = |text: &str| sites.iter().find(|site| site["line"] == line_of(text)).expect(text);
+    let [write_at, end, posix] = ["MPI_File_write_at(", "MPI_File_read_all_end(", "read(posix"].map(at);
+    assert_eq!((&write_at["interface"], &write_at["operation"]), (&"mpi-io".into(), &"write".into()));
+    assert_eq!((&write_at["calls"], &write_at["bytes"]), (&18.into(), &7200.into()));
+    // The end of a split collective takes time, but is not a read of its own.
+    assert!(end["operation"] == "read" && end["calls"] == 0 && end["seconds"].as_f64() > Some(0.0), "{end}");
+    assert_eq!((&posix["interface"], &posix["bytes"]), (&"posix".into(), &64.into()));
+    let sum = |key: &str| sites.iter().map(|site| site[key].as_f64().expect("a number")).sum::<f64>();
+    assert!((sum("seconds") / shared["seconds"].as_f64().expect("seconds") - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn c142_languages_of_mpi_io() {
+    for_every_mpi(|mpi| {
+        let folder = fresh_dir();
+        if let Some(fortran) = &mpi.fortran {
+            compile(fortran, folder.path(), "mpi_io.f90", &[], "mpi_io_f", &mpi.link_fortran);
+            run_twice(mpi, folder.path(), 2, &[], &["./mpi_io_f".into()], &[]);
+            let files = reported(&report(folder.path()));
+            let of = |name: &str| (files[name][0], files[name][2], files[name][4]);
+            assert_eq!(["f08.0", "f08.1"].map(of), [(1, 1, 200); 2], "{files:?}");
+            assert_eq!(["mpif.0", "mpif.1"].map(of), [(1, 1, 120); 2], "{files:?}");
+        }
+        let program = [mpi.python.display().to_string(), source("mpi_io.py").display().to_string()];
+        run_twice(mpi, folder.path(), 2, &[], &program, &mpi.python_env);
+        let report = report(folder.path());
+        let file = &reported(&report)["python.shared"];
+        assert_eq!((file[0], file[2], file[4]), (2, 6, 6000));
+        let sites = &report["files"].as_array().expect("files").iter().find(|file| file["opens"] == 2).expect("the file")["call_sites"];
+        let site = sites.as_array().expect("call sites").iter().find(|site| site["operation"] == "write").expect("the writes");
+        assert_eq!((&site["function"], &site["line"]), (&"write_blocks".into(), &10.into()), "{site}");
+    });
+}

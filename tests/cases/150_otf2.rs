@@ -1,7 +1,14 @@
 //! OTF2: the reference reader takes it without complaint, and nothing is lost on the way out and back.
 
+use std::path::Path;
+use std::process::Command;
+
 use serde_json::Value;
-use sintonia_tests::{Outcome, Process, Recording, on_every_mpi, sintonia};
+use sintonia_tests::{Mpi, Outcome, Process, Recording, for_every_mpi, fresh_dir, on_every_mpi, record_command, sintonia, workspace};
+
+/// A program with a known call tree, and a reader that only knows enter and leave events.
+const TREE: &str = include_str!("145_sample_formats/tree.c");
+const ENTER_LEAVE: &str = include_str!("150_otf2/enter_leave.c");
 
 /// Programs that end as they should, with every kind of call.
 const COMPLETE: [&str; 15] = [
@@ -72,8 +79,78 @@ fn nothing_is_lost_on_the_way_out_and_back() {
             }
             assert_eq!(after.lines().count(), before.lines().count(), "{program}");
             assert_eq!(header(recording, "back.sin"), header(recording, "run.sin"), "{program}");
+            let frames = |name: &str| std::fs::read_to_string(recording.folder().join(name).join("stacks.json")).ok();
+            assert_eq!(frames("back.sin"), frames("run.sin"), "{program}");
         });
     }
+}
+
+#[test]
+fn samples_and_call_paths_are_there_for_every_tool() {
+    for_every_mpi(|mpi| {
+        let folder = fresh_dir();
+        let folder = folder.path();
+        record_tree(mpi, folder);
+        let run = |words: &[&str]| run_in(folder, words).stdout;
+        run(&[&sintonia(), "export", "run.sin", "-o", "run.otf2"]);
+        run(&["otf2-print", "--silent", "--warnings-as-errors", "run.otf2"]);
+        let count = |archive: &str, kind: &str| {
+            let printed = run(&["otf2-print", archive]);
+            printed.lines().filter(|line| line.split_whitespace().next() == Some(kind)).count()
+        };
+        let calls = run(&[&sintonia(), "calls", "run.sin", "--json"]).lines().count();
+        assert_eq!((count("run.otf2", "CALLING_CONTEXT_ENTER"), count("run.otf2", "CALLING_CONTEXT_LEAVE")), (calls, calls));
+        let stacks = |recording: &str| {
+            let name = format!("{recording}.collapsed");
+            run(&[&sintonia(), "export", recording, "-o", &name, "--by-rank", "--force"]);
+            std::fs::read_to_string(folder.join(name)).expect("written")
+        };
+        let samples: usize =
+            stacks("run.sin").lines().map(|line| line.rsplit(' ').next().expect("a count").parse::<usize>().expect("a number")).sum();
+        assert!(samples > 100, "{samples}");
+        assert_eq!(count("run.otf2", "CALLING_CONTEXT_SAMPLE"), samples);
+        assert_eq!(run(&[&enter_leave(folder), "run.otf2"]).trim(), format!("{calls} {calls}"), "with the OTF2 library");
+        run(&[&sintonia(), "import", "run.otf2", "-o", "back.sin"]);
+        assert_eq!(stacks("back.sin"), stacks("run.sin"));
+        run(&[&sintonia(), "export", "run.sin", "-o", "calls.otf2", "--no-samples"]);
+        assert_eq!((count("calls.otf2", "ENTER"), count("calls.otf2", "CALLING_CONTEXT_SAMPLE")), (calls, 0));
+    });
+}
+
+/// Traces of the OTF2 library, with regions or calling contexts: a wrapper is called by two functions.
+#[test]
+fn a_wrapper_in_the_trace_of_another_tool_is_split_by_its_callers() {
+    let folder = fresh_dir();
+    for (name, line, callers) in [("regions", 3, ["smooth:5", "solve:20"]), ("unwinding", 4, ["smooth:7", "solve:25"])] {
+        let archive = workspace().join(format!("crates/otf2/tests/data/otf2-library/{name}.otf2"));
+        let recording = format!("{name}.sin");
+        run_in(folder.path(), &[&sintonia(), "import", &archive.to_string_lossy(), "-o", &recording]);
+        let report = run_in(folder.path(), &[&sintonia(), "report", &recording]).stdout;
+        let graph = run_in(folder.path(), &[&sintonia(), "graph", "--program", &recording]).stdout;
+        for caller in callers {
+            assert!(report.contains(&format!("from {caller}")), "{report}");
+            assert!(graph.contains(&format!("exchange comm.c:{line} < {caller}")), "{graph}");
+        }
+        assert!(report.contains("in compute (solve.c:3"), "{report}");
+    }
+}
+
+/// Compiles and records the program as `run.sin`.
+fn record_tree(mpi: &Mpi, folder: &Path) {
+    std::fs::write(folder.join("tree.c"), TREE).expect("written");
+    mpi.compile(&[folder.join("tree.c")], &folder.join("tree"));
+    let launch = mpi.launch(2, &["./tree".to_string(), "1".to_string()]);
+    let command = record_command(&folder.join("run.sin"), &["--sample", "499"], launch);
+    Process::new(command).env(&mpi.env).run_in(folder).expect_status(0);
+}
+
+/// Compiles the reader that only knows enter and leave events.
+fn enter_leave(folder: &Path) -> String {
+    let (source, program) = (folder.join("enter_leave.c"), folder.join("enter_leave"));
+    std::fs::write(&source, ENTER_LEAVE).expect("written");
+    let status = Command::new("gcc").args(["-Wall", "-o"]).args([&program, &source]).arg("-lopen-trace-format2").status();
+    assert!(status.expect("the compiler runs").success());
+    program.to_string_lossy().into_owned()
 }
 
 /// Calls without the times off the processor, for which an archive has no place.
@@ -94,9 +171,7 @@ fn header(recording: &Recording, name: &str) -> Value {
     let mut header: Value = serde_json::from_str(&text).expect("JSON");
     for rank in header["ranks"].as_array_mut().expect("ranks") {
         rank["clock"].take();
-        for key in ["off_cpu", "sampling"] {
-            rank.as_object_mut().expect("an object").remove(key);
-        }
+        rank.as_object_mut().expect("an object").remove("off_cpu");
     }
     header["sealed_by"].take();
     header
@@ -108,7 +183,11 @@ fn otf2_print(recording: &Recording, options: &[&str]) -> Outcome {
 
 /// Runs a command beside the recording; it must succeed.
 fn run(recording: &Recording, words: &[&str]) -> Outcome {
-    let outcome = Process::new(words.iter().map(ToString::to_string)).run_in(recording.folder());
+    run_in(recording.folder(), words)
+}
+
+fn run_in(folder: &Path, words: &[&str]) -> Outcome {
+    let outcome = Process::new(words.iter().map(ToString::to_string)).run_in(folder);
     outcome.expect_no_crash().expect_status(0);
     outcome
 }

@@ -1,6 +1,6 @@
 //! The program graph: operations, loops, roles, messages and phases, whatever the length of the run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use sintonia_tests::{Mpi, Process, Program, Recording, for_every_mpi, fresh_dir, on_every_mpi, record_command};
@@ -84,6 +84,17 @@ fn a_master_and_its_workers_are_separate_roles_and_their_messages_match() {
 }
 
 #[test]
+fn messages_lead_from_the_line_that_sent_them_to_the_line_that_received_them() {
+    on_every_mpi("c/193_message_ledger", |_, _, recording| {
+        let graph = graph(recording);
+        let counted: BTreeMap<(u64, u64), u64> = recording.run.stdout.lines().filter_map(ledger_line).collect();
+        assert!(counted.len() >= 6, "the program's own ledger: {}", recording.run.stdout);
+        assert_eq!(message_lines(&graph), counted);
+        assert_eq!([&graph["not_received"], &graph["not_sent"]], [0, 0]);
+    });
+}
+
+#[test]
 fn every_rank_passes_the_phases_in_order_and_spends_all_its_time_in_them() {
     on_every_mpi("c/192_farm", |_, _, recording| {
         let graph = graph(recording);
@@ -122,7 +133,7 @@ fn the_picture_has_a_lane_per_role_and_names_every_line() {
         assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
         assert_eq!(svg.matches("class=\"lane-ground\"").count(), 2);
         for site in ["first", "results", "more", "stop", "work", "done"] {
-            assert!(svg.contains(&format!("192_farm.c:{} ", program.line(site))), "{site}");
+            assert!(svg.contains(&format!("192_farm.c:{}", program.line(site))), "{site}");
         }
         recording.sintonia("graph", &["--overview", "-o", "phases.svg"]).expect_no_crash().expect_status(0);
         let phases = std::fs::read_to_string(recording.folder().join("phases.svg")).expect("the overview was written");
@@ -142,10 +153,33 @@ fn the_screen_shows_loops_and_roles() {
 }
 
 #[test]
+fn functions_and_loops_fold() {
+    on_every_mpi("c/190_nested_loops", |_, program, recording| {
+        let at_depth = |depth: &str| {
+            let outcome = recording.sintonia("graph", &["--program", "--depth", depth, "--json"]);
+            outcome.expect_no_crash().expect_status(0);
+            serde_json::from_str::<Value>(&outcome.stdout).expect("one object")
+        };
+        let (phases, all) = (at_depth("1"), at_depth("9"));
+        let is_exchange = |scope: &&Value| scope["function"] == "exchange" && scope["last_line"] == program.line("waitall");
+        assert_eq!(list(&all["scopes"]).iter().filter(is_exchange).count(), 1, "{}", all["scopes"]);
+        assert!(list(&phases["folded"]["items"]).len() < list(&all["folded"]["items"]).len());
+        assert_eq!(list(&all["folded"]["items"]).len(), list(&all["nodes"]).len());
+        let calls = |graph: &Value| list(&graph["folded"]["roles"][0]["items"]).iter().map(|item| number(&item["calls"])).sum::<u64>();
+        assert_eq!(calls(&phases), calls(&all), "folded calls are counted");
+        let shown = recording.sintonia("graph", &["--program", "--depth", "1"]);
+        shown.expect_no_crash().expect_status(0);
+        assert!(shown.stdout.contains("+ ") && shown.stdout.contains("folded into functions and loops"), "{}", shown.stdout);
+    });
+}
+
+#[test]
 fn what_cannot_be_written_is_refused() {
     on_every_mpi("c/192_farm", |mpi, program, recording| {
         recording.sintonia("graph", &["--program", "--format", "metis"]).expect_no_crash().expect_status(2);
         recording.sintonia("graph", &["-o", "run.svg"]).expect_no_crash().expect_status(2);
+        recording.sintonia("graph", &["--depth", "2"]).expect_no_crash().expect_status(2);
+        recording.sintonia("graph", &["--program", "--depth", "0"]).expect_no_crash().expect_status(2);
         let sums = Recording::record(mpi, program, &["--profile"]);
         let refused = sums.sintonia("graph", &["--program"]);
         refused.expect_no_crash().expect_status(1);
@@ -186,6 +220,23 @@ fn skeleton(graph: &Value) -> Value {
         "completions": each(&graph["completions"], &["begin", "end"]),
         "phases": each(&graph["phases"], &["name", "parent", "repeats", "nodes"]),
     })
+}
+
+/// A line of the ledger of `193_message_ledger`: sending line, receiving line, and number of messages.
+fn ledger_line(text: &str) -> Option<((u64, u64), u64)> {
+    let (lines, count) = text.split_once(": ")?;
+    let (from, to) = lines.split_once(" to ")?;
+    Some(((from.parse().ok()?, to.parse().ok()?), count.parse().ok()?))
+}
+
+/// The number of messages from one line to another.
+fn message_lines(graph: &Value) -> BTreeMap<(u64, u64), u64> {
+    let mut lines = BTreeMap::new();
+    for edge in list(&graph["messages"]) {
+        let line = |end: &Value| number(&graph["nodes"][number(&end["node"]) as usize]["line"]);
+        *lines.entry((line(&edge["from"]), line(&edge["to"]))).or_default() += number(&edge["messages"]);
+    }
+    lines
 }
 
 /// The roles, and the ranks that have them.

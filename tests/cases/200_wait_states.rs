@@ -74,7 +74,12 @@ fn c210_the_root_of_a_reduction_waits_for_the_others() {
 
 #[test]
 fn c211_a_scan_waits_for_the_ranks_before_it() {
-    waits("c/211_early_scan", "early_scan", &[("scan", "MPI_Scan"), ("exscan", "MPI_Exscan")], &[2]);
+    let places = [("scan", "MPI_Scan"), ("exscan", "MPI_Exscan")];
+    // The algorithm of MPICH makes the first rank wait as well.
+    check_with_retries("c/211_early_scan", |program, recording| {
+        let found = |ranks: &[u64]| finds(program, recording, "early_scan", &places, ranks);
+        found(&[2]).or_else(|_| found(&[0, 2]))
+    });
 }
 
 #[test]

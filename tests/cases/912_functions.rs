@@ -112,7 +112,11 @@ fn a_selection_has_only_its_own_samples() {
     let middle = served.json("0/about")["recordings"][0]["end_ns"].as_u64().expect("an end") / 2;
     let (before, after) = (samples(&format!("?to={middle}")), samples(&format!("?from={middle}")));
     assert!(before > 0 && after > 0 && before + after == all, "{before} and {after} of {all}");
-    assert_eq!(samples("?threads=0"), all);
+    let of_main_thread = samples("?threads=0");
+    assert!(
+        (all * 98 / 100..=all).contains(&of_main_thread),
+        "{of_main_thread} of {all}: threads of the MPI library compute hardly at all"
+    );
     assert_eq!(samples("?threads=7"), 0);
     for wrong in ["ranks=9", "ranks=x", "threads=x", "from=5&to=5", "lines=2"] {
         assert_eq!(served.refused(&format!("0/stacks?{wrong}")).0, 400, "{wrong}");

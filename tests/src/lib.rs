@@ -15,6 +15,7 @@ mod program;
 pub mod prototypes;
 mod recording;
 mod request_ledger;
+mod twins;
 pub mod view;
 
 pub use compare::NormalizedRun;
@@ -26,6 +27,7 @@ pub use process::{Outcome, Process};
 pub use program::{Language, Program};
 pub use recording::{Call, Completion, Recording, own_lines, record_command, remove_missing_cores, sintonia};
 pub use request_ledger::compare_with_ledgers;
+pub use twins::{Twin, TwinVariant};
 
 pub use sintonia_test_report::{not_applicable, skipped};
 

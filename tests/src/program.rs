@@ -245,7 +245,7 @@ fn marked(line: &str, site: &str) -> bool {
 }
 
 /// A source and the files beside it that it includes.
-fn with_included(source: &Path) -> Vec<PathBuf> {
+pub(crate) fn with_included(source: &Path) -> Vec<PathBuf> {
     let text = std::fs::read_to_string(source).expect("a program can be read");
     let quoted = |line: &str| Some(line.strip_prefix("#include \"")?.trim_end().strip_suffix('"')?.to_string());
     let included = text.lines().filter_map(quoted).map(|name| source.with_file_name(name));
@@ -253,7 +253,7 @@ fn with_included(source: &Path) -> Vec<PathBuf> {
 }
 
 /// Makes `output` unless it is newer than its sources; under another name first, for tests that run at the same time.
-fn make(output: &Path, sources: &[PathBuf], build: impl FnOnce(&Path)) {
+pub(crate) fn make(output: &Path, sources: &[PathBuf], build: impl FnOnce(&Path)) {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let time = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
     let newest = sources.iter().filter_map(|source| time(source)).max();

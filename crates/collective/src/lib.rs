@@ -8,6 +8,7 @@
 mod algorithm;
 mod broadcast;
 mod byte_range;
+mod dependency;
 mod doubling;
 mod exchange;
 mod halving;
@@ -23,6 +24,7 @@ mod tree;
 mod tree_shape;
 
 pub use algorithm::{CollectiveAlgorithm, FoldMode, TreeShape, fill_round, rounds};
+pub use dependency::{DependencySets, RankSet};
 pub use name::AlgorithmNameError;
 pub use participant::{Participant, unit_bytes};
 pub use selection::{LibraryRules, UnknownLibrary, choose_algorithm, describe_selection};

@@ -126,7 +126,7 @@ pub(crate) fn gather_sync(participant: &Participant, index: u32, builder: &mut i
     let (at, blocks) = (participant.relative_rank(), DataPartition::blocks(participant.bytes, participant.size));
     match (at, index) {
         (0, _) if index < participant.size - 1 => {
-            let member = participant.absolute_rank(index + 1);
+            let member = if index < participant.root { index } else { index + 1 };
             builder.send(member, ByteRange::EMPTY);
             builder.receive(member, blocks.part(member));
             builder.receive(member, ByteRange::EMPTY);

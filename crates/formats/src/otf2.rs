@@ -14,7 +14,7 @@ mod tests;
 mod write;
 
 pub use read::read;
-pub use write::{output_paths, write};
+pub use write::{output_paths, write, write_without_samples};
 
 use sintonia_otf2::reference::SystemTreeNodeRef;
 

@@ -13,6 +13,11 @@ impl TimeOrigin {
         TimeOrigin { earliest: header.ranks.iter().map(|rank| rank.begin_ns).min().unwrap_or(0).min(0) }
     }
 
+    /// The same, if this time is not earlier than all others; else a shift by which it is zero.
+    pub(crate) fn extended_to(self, time_ns: i64) -> TimeOrigin {
+        TimeOrigin { earliest: self.earliest.min(time_ns) }
+    }
+
     /// Nanoseconds since the earliest time.
     pub(crate) fn relative_ns(self, time_ns: i64) -> u64 {
         time_ns.saturating_sub(self.earliest).max(0) as u64
@@ -53,6 +58,7 @@ mod tests {
         let timeline = TimeOrigin::from_header(&header);
         assert_eq!([timeline.relative_ns(-250), timeline.relative_ns(0), timeline.relative_ns(-300)], [0, 250, 0]);
         assert_eq!(timeline.unix_time_ns(&header), Some(1_000_000_000 - 250));
+        assert_eq!([-300, 7].map(|time| timeline.extended_to(time).relative_ns(0)), [300, 250]);
         let later = RecordingHeader { ranks: vec![rank(100)], ..RecordingHeader::default() };
         assert_eq!((TimeOrigin::from_header(&later).relative_ns(100), TimeOrigin::from_header(&later).unix_time_ns(&later)), (100, None));
     }

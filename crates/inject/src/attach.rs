@@ -20,8 +20,8 @@ use crate::tracee::{ProcessMemory, StopReason, ThreadRegisters, Tracee, raise_pr
 const BORROW_SEARCH_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout for a stop request: the thread may first wait for a processor, which does not delay it.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
-/// Timeout for creating the thread.
-const BORROW_TIMEOUT: Duration = Duration::from_millis(500);
+/// Timeout for each step of creating the thread. A step takes microseconds, but on a busy host the borrowed thread waits for a processor.
+const BORROW_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout for loading and connecting the probe.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(15);
 /// Pause between two attempts.

@@ -8,24 +8,50 @@ mod all_to_all_growth;
 mod blocking_exchange;
 mod collective_as_barrier;
 pub mod core_shortage;
+mod eager_limit;
+mod early_completion;
 mod excess_function;
+mod excess_traffic;
 mod files_by_one_rank;
+mod frequent_rma_sync;
+mod imbalance;
 pub mod inputs;
 mod io_by_one_rank;
+mod large_tasks;
+mod late_receiver_compute;
+mod late_rma_partner;
 mod late_sender_compute;
 mod load_imbalance;
+pub mod lock_competition;
+mod merged_calls;
 mod message_order;
+mod missing_prefetch;
+mod missing_progress;
 mod moving_imbalance;
 mod phrases;
+mod pickled_messages;
+mod pipeline_fill;
+mod polling_interval;
+mod relay_chain;
+pub mod relays;
+mod role_imbalance;
 pub(crate) mod rule_context;
+mod run_variation;
+mod saving;
 mod savings;
+mod send_waits;
 pub mod serial_file_io;
 pub mod serial_part;
+mod serialised_exchange;
 mod serialised_master;
 pub mod site_groups;
 mod slow_rank;
+mod small_collectives;
 mod small_messages;
+mod synchronous_send;
+mod task_farm;
 pub mod thread_imbalance;
+mod tiny_tasks;
 mod unbalanced_placement;
 pub mod what_if;
 
@@ -47,6 +73,8 @@ use crate::segment::Segment;
 use crate::wait_states::WaitInstance;
 use inputs::AdviceInputs;
 use rule_context::RuleContext;
+pub use saving::Saving;
+use savings::{MissingCores, SavingLimits, WorthwhileCandidates};
 use site_groups::SiteGroups;
 use what_if::{WhatIfChange, WhatIfReplay};
 
@@ -64,8 +92,11 @@ pub struct Advice {
     pub evidence: String,
     /// What to try.
     pub try_this: String,
-    /// Upper bound of the saving in seconds; `None` if it cannot be estimated.
-    pub saves_s: Option<f64>,
+    /// What it saves after the changes before it in the list; `None` if it cannot be estimated.
+    #[serde(flatten, serialize_with = "saving::serialize")]
+    pub saving: Option<Saving>,
+    /// Seconds that it saves together with the changes before it; `None` if that was not replayed.
+    pub together_s: Option<f64>,
     /// How the saving was estimated.
     pub basis: String,
 }
@@ -93,25 +124,41 @@ pub static RULES: &[AdviceRule] = &[
     io_by_one_rank::RULE,
     unbalanced_placement::RULE,
     slow_rank::RULE,
-    serialised_master::RULE,
+    pickled_messages::RULE,
+    tiny_tasks::RULE,
+    large_tasks::RULE,
     message_order::RULE,
+    polling_interval::RULE,
+    missing_prefetch::RULE,
+    serialised_master::RULE,
     small_messages::RULE,
+    small_collectives::RULE,
+    frequent_rma_sync::RULE,
+    synchronous_send::RULE,
+    eager_limit::RULE,
+    missing_progress::RULE,
+    late_receiver_compute::RULE,
     blocking_exchange::RULE,
     collective_as_barrier::RULE,
+    early_completion::RULE,
+    late_rma_partner::RULE,
+    role_imbalance::RULE,
     load_imbalance::RULE,
     all_to_all_growth::RULE,
     moving_imbalance::RULE,
+    serialised_exchange::RULE,
+    pipeline_fill::RULE,
     late_sender_compute::RULE,
 ];
 
 /// Minimum saving: one part in this many of the run.
-const MIN_SAVING_SHARE: i64 = 100;
+const MIN_SAVING_SHARE: i64 = 50;
 
 /// Waits below one part in this many of the run may be system noise; rules that cannot distinguish them skip them.
 const NOISE_SHARE: i64 = 30;
 
 /// Maximum number of candidates that are replayed.
-const MAX_CANDIDATES: usize = 8;
+const MAX_CANDIDATES: usize = 12;
 
 /// A candidate for advice.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,14 +175,17 @@ pub struct AdviceCandidate {
     change: WhatIfChange,
     /// Upper bound of the saving in nanoseconds.
     max_saving_ns: i64,
-    /// Estimated saving in nanoseconds.
-    saving_ns: i64,
+    /// What it saves after the candidates before it.
+    saving: Saving,
+    /// Nanoseconds that it saves together with the candidates before it.
+    together_ns: i64,
 }
 
 impl AdviceCandidate {
     /// A candidate about computation.
     fn in_segment(segment: Segment, ranks: Vec<u32>, change: WhatIfChange, max_saving_ns: i64) -> AdviceCandidate {
-        AdviceCandidate { rule: 0, segment, noticed_at: segment.to, ranks, change, max_saving_ns, saving_ns: 0 }
+        let saving = Saving::default();
+        AdviceCandidate { rule: 0, segment, noticed_at: segment.to, ranks, change, max_saving_ns, saving, together_ns: 0 }
     }
 
     /// A candidate about a call.
@@ -151,7 +201,7 @@ impl AdviceCandidate {
     /// The call sites whose calls would be changed.
     fn sites(&self) -> &[u32] {
         match &self.change {
-            WhatIfChange::Calls(sites, _) => sites,
+            WhatIfChange::Calls(sites, _) | WhatIfChange::CallTimes(sites, _) => sites,
             _ => &[],
         }
     }
@@ -174,7 +224,7 @@ struct AdviceText {
 pub struct AdviceCandidates {
     /// The input of the rules.
     pub inputs: AdviceInputs,
-    /// The candidates, largest saving first.
+    /// The candidates, in the order in which to make the changes: the largest saving first.
     pub list: Vec<AdviceCandidate>,
     /// Number of candidates that were dropped because ranks without a core explain what they would save.
     pub held_back: usize,
@@ -193,39 +243,40 @@ impl AdviceCandidates {
     ) -> Result<AdviceCandidates, Error> {
         let (sites, hosts) = (SiteGroups::from_recording(recording), rule_context::host_by_rank(recording));
         let replay = WhatIfReplay::new(recording, history, waits, (&sites, &hosts), own_times, comm);
-        let mut inputs = AdviceInputs::from_history(recording, history, &replay, sites.clone(), cores.off_cpu(), comm);
+        let mut inputs = AdviceInputs::from_history(recording, history, waits, &replay, sites.clone(), cores.off_cpu(), comm);
         inputs.serial_file_io = serial_file_io::find(recording, history, &sites, inputs.run_ns / MIN_SAVING_SHARE, comm)?;
-        let found = evaluate_rules(&RuleContext::new(recording, findings, &inputs), &replay, comm, progress)?;
-        let (all, list) = (found.len(), hold_back(found, cores.explained_ns(inputs.run_ns), inputs.run_ns));
-        Ok(AdviceCandidates { inputs, held_back: all - list.len(), list })
+        let limits = SavingLimits { worth_ns: inputs.run_ns / MIN_SAVING_SHARE, missing_cores: missing_cores(cores, inputs.run_ns) };
+        let candidates = find_candidates(&RuleContext::new(recording, findings, &inputs), limits.worth_ns);
+        let WorthwhileCandidates { mut list, held_back } = savings::evaluate(&candidates, &replay, limits, comm, progress)?;
+        let variation = run_variation::relative_variation(&inputs.loads);
+        list.iter_mut().for_each(|candidate| candidate.saving = candidate.saving.of_other_runs(inputs.run_ns, variation));
+        Ok(AdviceCandidates { inputs, list, held_back })
     }
 }
 
-/// Drops candidates whose saving can be due to ranks that had no core, and takes that time off the others.
-fn hold_back(candidates: Vec<AdviceCandidate>, explained_ns: i64, run_ns: i64) -> Vec<AdviceCandidate> {
-    let reduced = candidates.into_iter().map(|candidate| AdviceCandidate { saving_ns: candidate.saving_ns - explained_ns, ..candidate });
-    reduced.filter(|candidate| candidate.saving_ns > run_ns / MIN_SAVING_SHARE).collect()
+fn missing_cores(cores: &CoreFindings, run_ns: i64) -> MissingCores {
+    match cores.shortage() {
+        None => MissingCores::Never,
+        Some(_) if cores.counts_only_computing() => MissingCores::Known,
+        Some(shortage) => {
+            // A rank that waits for a core delays the others by that time at most.
+            let share = shortage.ranks.iter().map(|rank| rank.share()).fold(0.0, f64::max);
+            MissingCores::AtMost((share * run_ns as f64) as i64)
+        }
+    }
 }
 
-/// Finds candidates for advice and estimates their savings.
-fn evaluate_rules(
-    context: &RuleContext,
-    replay: &WhatIfReplay,
-    comm: &dyn ProcessGroup,
-    progress: &ShareProgress,
-) -> Result<Vec<AdviceCandidate>, Error> {
-    let run_ns = context.run_ns();
+/// The most promising candidates, in the order of their rules.
+fn find_candidates(context: &RuleContext, worth_ns: i64) -> Vec<AdviceCandidate> {
     let mut candidates: Vec<AdviceCandidate> = Vec::new();
     for (rule, find) in RULES.iter().map(|rule| rule.find).enumerate() {
-        let found = find(context).into_iter().filter(|candidate| candidate.max_saving_ns > run_ns / MIN_SAVING_SHARE);
+        let found = find(context).into_iter().filter(|candidate| candidate.max_saving_ns > worth_ns);
         candidates.extend(found.map(|candidate| AdviceCandidate { rule, ..candidate }));
     }
     candidates.sort_by_key(|candidate| Reverse(candidate.max_saving_ns));
     candidates.truncate(MAX_CANDIDATES);
     candidates.sort_by_key(|candidate| (candidate.rule, Reverse(candidate.max_saving_ns)));
-    let mut worthwhile = savings::accept_in_order(candidates, replay, run_ns / MIN_SAVING_SHARE, comm, progress)?;
-    worthwhile.sort_by_key(|candidate| (Reverse(candidate.saving_ns), candidate.rule));
-    Ok(worthwhile)
+    candidates
 }
 
 impl Advice {
@@ -239,7 +290,7 @@ impl Advice {
     ) -> Vec<Advice> {
         let context = RuleContext::new(recording, findings, &candidates.inputs);
         let advice = candidates.list.iter().map(|candidate| Advice::new(&context, candidate));
-        let possible = advice.filter(|advice| advice.saves_s.is_some_and(|saves_s| saves_s < elapsed_s));
+        let possible = advice.filter(|advice| advice.saving.is_some_and(|saving| saving.likely_s() < elapsed_s));
         core_shortage::advice(&recording.header, cores).into_iter().chain(possible).collect()
     }
 
@@ -247,7 +298,11 @@ impl Advice {
     pub(crate) fn from_openmp(report: &OpenMpReport, elapsed_s: f64) -> Vec<Advice> {
         let min_saving_s = elapsed_s / MIN_SAVING_SHARE as f64;
         let mut advice = thread_imbalance::advice(report, min_saving_s);
+        advice.extend(lock_competition::advice(report, min_saving_s));
         advice.extend(serial_part::advice(report, min_saving_s));
+        let run_ns = (elapsed_s * 1e9) as i64;
+        let of_other_runs = |saving: Saving| saving.of_other_runs(run_ns, run_variation::MIN_VARIATION);
+        advice.iter_mut().for_each(|advice| advice.saving = advice.saving.map(of_other_runs));
         advice
     }
 
@@ -260,7 +315,8 @@ impl Advice {
             source: context.source_location(candidate.site()),
             evidence: phrases::capitalise(&rests_on),
             try_this,
-            saves_s: Some(candidate.saving_ns as f64 / 1e9),
+            saving: Some(candidate.saving),
+            together_s: Some(candidate.together_ns as f64 * 1e-9),
             basis: rule.basis.into(),
         }
     }

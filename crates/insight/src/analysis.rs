@@ -9,7 +9,8 @@ use crate::advice::{AdviceCandidates, what_if};
 use crate::core_time::CoreFindings;
 use crate::findings::RunFindings;
 use crate::progress::{self, ProgressSink, ShareProgress, report_activity};
-use crate::wait_states;
+use crate::region_of_interest::RegionOfInterest;
+use crate::wait_states::{self, WaitInstance};
 
 /// All results of the analysis of a run; every process of the group has all of them.
 pub struct RunAnalysis {
@@ -24,9 +25,23 @@ pub struct RunAnalysis {
 impl RunAnalysis {
     /// Reads the history of a recording and runs all analyses.
     pub fn from_recording(recording: &Recording, comm: &dyn ProcessGroup, progress: &ProgressSink) -> Result<RunAnalysis, Error> {
+        RunAnalysis::with_waits(recording, wait_states::find_waits, comm, progress)
+    }
+
+    /// The same of a part of a run: its waits are those of the whole run, cut by its windows.
+    pub(crate) fn from_region(region: &RegionOfInterest, comm: &dyn ProcessGroup, progress: &ProgressSink) -> Result<RunAnalysis, Error> {
+        RunAnalysis::with_waits(&region.recording, |history| region.waits(history), comm, progress)
+    }
+
+    fn with_waits(
+        recording: &Recording,
+        find_waits: impl Fn(&History) -> Vec<Vec<WaitInstance>>,
+        comm: &dyn ProcessGroup,
+        progress: &ProgressSink,
+    ) -> Result<RunAnalysis, Error> {
         let mut history = History::read(recording, comm, &|| progress("matching messages and collectives", progress::MATCHING_STEPS))?;
         let ranks = recording.header.ranks.len();
-        let waits = wait_states::find_waits(&history);
+        let waits = find_waits(&history);
         let cores = CoreFindings::from_history(recording, &history, &waits, comm)?;
         // A single process never waits, and gets no advice.
         if recording.header.size <= 1 {

@@ -120,6 +120,16 @@ impl CoreReport {
     }
 }
 
+impl CoreReport {
+    /// By how many seconds missing cores may have delayed the run: the longest time that a rank had none; 0 if the ranks had cores.
+    pub(crate) fn explained_s(&self) -> f64 {
+        if self.statement.is_none() {
+            return 0.0;
+        }
+        self.per_rank.iter().map(|rank| rank.no_core_s).fold(0.0, f64::max)
+    }
+}
+
 impl CoreCause {
     fn new(header: &RecordingHeader, cause: &ShortageCause, share: f64) -> CoreCause {
         let (kind, processors) = match cause {

@@ -17,6 +17,7 @@ use sintonia_recording::header::RecordedRank;
 use sintonia_replay::Error;
 
 use crate::off_cpu::OffCpuIntervals;
+use crate::segment;
 use crate::wait_states::WaitInstance;
 
 /// What is known about cores in a run.
@@ -121,17 +122,6 @@ impl CoreFindings {
         self.shortage().is_some() && !self.splits.is_empty()
     }
 
-    /// How much earlier a run of this length could at most have ended if every rank had always had a core: a rank that waits for one delays
-    /// the others by that time at most.
-    pub(crate) fn explained_ns(&self, run_ns: i64) -> i64 {
-        let Some(shortage) = self.shortage() else { return 0 };
-        let share = match self.splits.is_empty() {
-            true => shortage.ranks.iter().map(|rank| rank.share()).fold(0.0, f64::max),
-            false => self.splits.values().map(CoreSplit::delay_share).fold(0.0, f64::max),
-        };
-        (share * run_ns as f64) as i64
-    }
-
     fn delays(&self) -> bool {
         let mut all = CoreSplit::default();
         self.splits.values().for_each(|split| all.add(split));
@@ -159,17 +149,19 @@ impl OffCpuIntervals {
 
     fn split(&self, location: &Location, waits: &[WaitInstance]) -> CoreSplit {
         let Some((begin, end)) = work_span(location) else { return CoreSplit::default() };
-        let (mut calls_ns, mut core_ns) = (0, 0);
+        let (mut calls_ns, mut core_ns, mut outside_ns) = (0, 0, 0);
         let own = self.of_location(location);
-        for (enter, leave) in location.calls.enter.iter().zip(&location.calls.leave) {
+        for (row, (enter, leave)) in location.calls.enter.iter().zip(&location.calls.leave).enumerate() {
             let (enter, leave) = ((*enter).max(begin), (*leave).min(end));
-            if enter < leave {
+            if segment::is_outside(location, row) {
+                outside_ns += (leave - enter).max(0);
+            } else if enter < leave {
                 calls_ns += leave - enter;
                 core_ns += own.map_or(0, |own| own.within(enter, leave).waiting_ns as i64);
             }
         }
         let all = self.waiting_ns(location.rank, location.calls.thread.into(), begin, end);
-        let (core_ns, compute_ns) = (core_ns.min(calls_ns), end - begin - calls_ns);
+        let (core_ns, compute_ns) = (core_ns.min(calls_ns), end - begin - calls_ns - outside_ns);
         let preempted_ns = (all - core_ns).clamp(0, compute_ns);
         let delay_ns = preempted_ns + (core_ns - self.within_waits(location, waits)).max(0);
         CoreSplit { computing_ns: compute_ns - preempted_ns, preempted_ns, message_ns: calls_ns - core_ns, core_ns, delay_ns, threads: 1 }

@@ -202,7 +202,9 @@ impl PathWalk<'_> {
         let enter = location.calls.enter[row];
         let wait = wait_of_call(waits, row as u32).filter(|(_, ns)| enter + ns <= until);
         let waited = wait.map_or(0, |(_, ns)| ns);
-        self.add_call(segment::call_site(location, row), location, (enter + waited, until));
+        if !segment::is_outside(location, row) {
+            self.add_call(segment::call_site(location, row), location, (enter + waited, until));
+        }
         let (cause, ns) = wait?;
         self.path.jumps += 1;
         if cause.rank != location.rank {

@@ -1,4 +1,4 @@
-//! What the ranks did with files through the C library: by file, with the call sites and the slowest rank.
+//! What the ranks did with files through the C library and through MPI-IO: by file, with the call sites and the slowest rank.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use sintonia_recording::Recording;
 use sintonia_recording::file_io::{FileCounters, FileInterface, FileOperation, FileRecord, RankFileIo, SIZE_CLASSES};
 use sintonia_replay::Error;
 
-use crate::SourceLocation;
+use crate::{SourceLocation, mpi_file_calls};
 
 /// A file, and what was done with it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -79,7 +79,7 @@ pub struct FileUse {
 pub struct FileCallSite {
     /// The operation: `open`, `close`, `read`, `write`, `sync`, `seek`, `resize`.
     pub operation: &'static str,
-    /// `posix` or `stdio`.
+    /// `posix`, `stdio` or `mpi-io`.
     pub interface: &'static str,
     /// The source location.
     #[serde(flatten)]
@@ -99,7 +99,13 @@ impl FileUse {
         for rank in &recording.header.ranks {
             let RankFileIo { files: paths, records, .. } = recording.file_io(rank.rank)?;
             for record in &records {
-                files.entry(paths[record.file as usize].clone()).or_default().add(rank.rank, record);
+                let FileRecord { file, operation, interface, site, counters, .. } = record;
+                let key = (*operation, UsedInterface::from(*interface), *site);
+                files.entry(paths[*file as usize].clone()).or_default().add(rank.rank, key, counters);
+            }
+            for ((file, operation, site), counters) in mpi_file_calls::counters(recording, rank.rank)? {
+                let Some(path) = recording.header.objects.get(file as usize).and_then(|object| object.path.clone()) else { continue };
+                files.entry(path).or_default().add(rank.rank, (operation, UsedInterface::MpiIo, Some(site)), &counters);
             }
         }
         let mut files: Vec<FileUse> = files.into_iter().map(|(path, sums)| sums.into_file(path, recording)).collect();
@@ -121,12 +127,33 @@ pub fn operation_name(operation: FileOperation) -> &'static str {
     }
 }
 
-fn interface_name(interface: FileInterface) -> &'static str {
-    match interface {
-        FileInterface::Posix => "posix",
-        FileInterface::Stdio => "stdio",
+/// The functions through which a file was used.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum UsedInterface {
+    Posix,
+    Stdio,
+    MpiIo,
+}
+
+impl From<FileInterface> for UsedInterface {
+    fn from(interface: FileInterface) -> UsedInterface {
+        match interface {
+            FileInterface::Posix => UsedInterface::Posix,
+            FileInterface::Stdio => UsedInterface::Stdio,
+        }
     }
 }
+
+fn interface_name(interface: UsedInterface) -> &'static str {
+    match interface {
+        UsedInterface::Posix => "posix",
+        UsedInterface::Stdio => "stdio",
+        UsedInterface::MpiIo => "mpi-io",
+    }
+}
+
+/// What was done, through which functions, and at which call site if it is known.
+type UseKey = (FileOperation, UsedInterface, Option<u32>);
 
 /// Sums over the records of a file.
 #[derive(Default)]
@@ -134,14 +161,13 @@ struct FileSums {
     operations: BTreeMap<FileOperation, FileCounters>,
     /// Nanoseconds and bytes.
     ranks: BTreeMap<u32, (u64, u64)>,
-    sites: BTreeMap<(FileOperation, FileInterface, Option<u32>), FileCounters>,
+    sites: BTreeMap<UseKey, FileCounters>,
 }
 
 impl FileSums {
-    fn add(&mut self, rank: u32, record: &FileRecord) {
-        let counters = &record.counters;
-        add_counters(self.operations.entry(record.operation).or_default(), counters);
-        add_counters(self.sites.entry((record.operation, record.interface, record.site)).or_default(), counters);
+    fn add(&mut self, rank: u32, key: UseKey, counters: &FileCounters) {
+        add_counters(self.operations.entry(key.0).or_default(), counters);
+        add_counters(self.sites.entry(key).or_default(), counters);
         let (ns, bytes) = self.ranks.entry(rank).or_default();
         (*ns, *bytes) = (ns.saturating_add(counters.time), bytes.saturating_add(counters.bytes));
     }
@@ -193,13 +219,13 @@ impl FileSums {
     }
 }
 
-fn call_sites(sites: &BTreeMap<(FileOperation, FileInterface, Option<u32>), FileCounters>, recording: &Recording) -> Vec<FileCallSite> {
-    let mut merged: BTreeMap<(FileOperation, FileInterface, SourceLocation), FileCounters> = BTreeMap::new();
+fn call_sites(sites: &BTreeMap<UseKey, FileCounters>, recording: &Recording) -> Vec<FileCallSite> {
+    let mut merged: BTreeMap<(FileOperation, UsedInterface, SourceLocation), FileCounters> = BTreeMap::new();
     for ((operation, interface, site), counters) in sites {
         let source = site.map_or_else(SourceLocation::default, |site| SourceLocation::of(recording, site));
         add_counters(merged.entry((*operation, *interface, source)).or_default(), counters);
     }
-    let row = |((operation, interface, source), counters): ((FileOperation, FileInterface, SourceLocation), FileCounters)| FileCallSite {
+    let row = |((operation, interface, source), counters): ((FileOperation, UsedInterface, SourceLocation), FileCounters)| FileCallSite {
         operation: operation_name(operation),
         interface: interface_name(interface),
         source,

@@ -13,14 +13,16 @@ use sintonia_recording::Recording;
 use sintonia_replay::Error;
 
 use crate::core_time::CoreFindings;
+use crate::counted_time::{self, CountedSegments};
 use crate::critical_path::CriticalPathProfile;
 use crate::delay::{self, CallDelayCosts, DelayCosts};
 use crate::gaps::RecordingGaps;
 use crate::ideal_network::IdealRun;
+use crate::openmp;
 use crate::phase_efficiency::{self, PhaseEfficiency};
 use crate::progress::{self, ProgressSink, report_activity};
 use crate::sampled_time::{self, SampledTimes};
-use crate::segment::{self, SegmentTimes};
+use crate::segment::{self, Segment, SegmentTimes};
 use crate::wait_states::{WAIT_PATTERNS, WaitInstance, WaitPattern};
 
 /// The analysis results; every process of the group has all of them.
@@ -39,6 +41,10 @@ pub struct RunFindings {
     pub segments: SegmentTimes,
     /// Samples of each rank by segment.
     pub samples: SampledTimes,
+    /// Counters of each rank by segment.
+    pub counted: CountedSegments,
+    /// The segment of each rank with the most computation outside regions of OpenMP; none of ranks without regions.
+    pub main_serial_segments: BTreeMap<u32, Segment>,
     /// Ranks with incomplete data.
     pub gaps: RecordingGaps,
     /// Messages of which one end is missing.
@@ -115,9 +121,11 @@ impl RunFindings {
             call_delay_costs,
             segments,
             samples: sampled_time::sampled_times(recording, history, comm)?,
+            counted: counted_time::counted_segments(recording, history, comm)?,
+            main_serial_segments: openmp::main_serial_segments(recording, history, comm)?,
             waits,
             gaps: RecordingGaps::from_recording(recording, comm),
-            unmatched: unmatched(history, comm),
+            unmatched: UnmatchedMessages::total(history, comm),
             unordered: comm.all_to_all(vec![vec![history.unordered]; comm.size()]).into_iter().flatten().sum(),
             clock_violations: history.clock_violations,
         })
@@ -132,10 +140,12 @@ fn find_phases(
     comm: &dyn ProcessGroup,
     progress: &ProgressSink,
 ) -> Result<(i64, Vec<PhaseEfficiency>), Error> {
+    if recording.is_excerpt() {
+        // The phases of a part are not those of the run: their numbers and names would mislead.
+        return Ok((IdealRun::replay(recording, Some(history))?.longest_ns(history, comm), Vec::new()));
+    }
     let graph = |comm: &dyn ProcessGroup| {
-        ProgramGraph::from_recording_in_group(recording, comm, &|| {
-            progress("finding the phases of the program", progress::GRAPH_PASS_STEPS)
-        })
+        ProgramGraph::from_history(recording, history, comm, &|| progress("finding the phases of the program", progress::GRAPH_PASS_STEPS))
     };
     let ideal = |_: &dyn ProcessGroup| {
         report_activity(progress, "replaying on an ideal network", progress::IDEAL_STEPS * recording.header.ranks.len(), || {
@@ -178,15 +188,6 @@ impl SiteWaits {
 pub(crate) fn significant_ranks(ranks: &BTreeMap<u32, i64>) -> Vec<u32> {
     let worth = ranks.values().sum::<i64>() / (10 * ranks.len().max(1) as i64);
     ranks.iter().filter(|(_, ns)| **ns > worth).map(|(rank, _)| *rank).collect()
-}
-
-fn unmatched(history: &History, comm: &dyn ProcessGroup) -> UnmatchedMessages {
-    let mine = [history.unmatched.sends, history.unmatched.receives];
-    let all = comm.all_to_all(vec![vec![mine]; comm.size()]).into_iter().flatten();
-    all.fold(UnmatchedMessages::default(), |sum, [sends, receive]| UnmatchedMessages {
-        sends: sum.sends + sends,
-        receives: sum.receives + receive,
-    })
 }
 
 /// Waits of one rank for another, exchanged between processes.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use sintonia_program::samples::{CallTree, SampleActivity};
+use sintonia_program::samples::{CallTree, SampleActivity, openmp_runtime_frames};
 use sintonia_recording::Recording;
 use sintonia_recording::samples::StackFrame;
 use sintonia_replay::Error;
@@ -26,6 +26,10 @@ pub struct FunctionReport {
     pub computation_s: f64,
     /// Seconds on a processor in MPI calls.
     pub mpi_s: f64,
+    /// Seconds on a processor in the runtime of OpenMP: starting threads and waiting for them is no computation.
+    pub openmp_s: f64,
+    /// Seconds that one sample stands for; the largest of the ranks.
+    pub sample_s: f64,
     /// Functions, most time of their own first.
     pub functions: Vec<FunctionRow>,
     /// Executables and libraries, most time first.
@@ -92,14 +96,24 @@ impl FunctionReport {
             return Ok(None);
         }
         let (frames, tree) = (recording.stack_frames()?, CallTree::of(recording)?);
-        let computation: Vec<(&SampledStack, u64)> =
+        let is_runtime = openmp_runtime_frames(frames);
+        let outside: Vec<(&SampledStack, u64)> =
             times.iter().filter(|(stack, _)| stack.activity != SampleActivity::Mpi).map(|(stack, ns)| (stack, *ns)).collect();
+        let (openmp, computation): (Vec<_>, Vec<_>) = outside.into_iter().partition(|(stack, _)| is_runtime[stack.frame as usize]);
+        let [openmp_ns, computation_ns] = [&openmp, &computation].map(|stacks| stacks.iter().map(|(_, ns)| ns).sum::<u64>());
         let all_ns: u64 = times.values().sum();
-        let computation_ns: u64 = computation.iter().map(|(_, ns)| ns).sum();
         let ranks = recording.header.ranks.len();
         Ok(Some(FunctionReport {
             computation_s: seconds(computation_ns),
-            mpi_s: seconds(all_ns - computation_ns),
+            mpi_s: seconds(all_ns - computation_ns - openmp_ns),
+            openmp_s: seconds(openmp_ns),
+            sample_s: recording
+                .header
+                .ranks
+                .iter()
+                .filter_map(|rank| rank.sampling)
+                .map(|sampling| seconds(sampling.period_ns))
+                .fold(0.0, f64::max),
             functions: function_rows(frames, &tree, &computation, ranks),
             modules: module_rows(frames, &computation),
             segments: segment_rows(recording, &tree, &computation, ranks)?,

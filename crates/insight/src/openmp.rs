@@ -4,7 +4,9 @@
 //! counted among the threads of the rank.
 
 mod hybrid_efficiency;
+mod lock_totals;
 mod region_totals;
+mod serial_segments;
 mod thread_waits;
 
 use rayon::prelude::*;
@@ -13,9 +15,14 @@ use sintonia_recording::Recording;
 use sintonia_recording::openmp::RegionExecution;
 use sintonia_replay::Error;
 
+use crate::SourceLocation;
+use crate::segment::Segment;
+
 use hybrid_efficiency::RankInput;
 pub use hybrid_efficiency::{AdditiveEfficiency, HybridEfficiency};
+pub use lock_totals::{LockTotals, ThreadLockWait};
 pub use region_totals::{RankImbalance, RegionTotals};
+pub(crate) use serial_segments::main_serial_segments;
 pub use thread_waits::{THREAD_WAITS, ThreadWait, ThreadWaitPattern};
 
 /// What a report says about OpenMP. The field names are the keys of its JSON form.
@@ -50,6 +57,8 @@ pub struct RankThreads {
     pub serial_s: f64,
     /// Share of that in the time outside MPI.
     pub serial_share: f64,
+    /// The calls before and after the segment with most of it; `None` without the calls.
+    pub serial_between: Option<[SourceLocation; 2]>,
     /// Seconds of each thread in which it computed: inside regions, and the first one outside them as well.
     pub useful_s: Vec<f64>,
     /// Seconds that the threads waited at barriers, and at the end of regions for the others.
@@ -75,6 +84,8 @@ pub(crate) struct OutsideMpi {
     pub rank: u32,
     /// Seconds.
     pub outside_s: f64,
+    /// The segment with the most computation outside regions.
+    pub main_serial: Option<Segment>,
 }
 
 impl OpenMpReport {
@@ -85,7 +96,11 @@ impl OpenMpReport {
         if ranks.iter().all(|(_, regions)| regions.is_empty()) {
             return Ok(None);
         }
-        let per_rank: Vec<RankThreads> = ranks.iter().map(|(rank, regions)| RankThreads::new(*rank, regions)).collect();
+        let threads = |(outside, regions): &(OutsideMpi, Vec<RegionExecution>)| {
+            let between = |segment: Segment| [segment.from, segment.to].map(|site| SourceLocation::of(recording, site));
+            RankThreads { serial_between: outside.main_serial.map(between), ..RankThreads::new(*outside, regions) }
+        };
+        let per_rank: Vec<RankThreads> = ranks.iter().map(threads).collect();
         let imbalance = |regions: &[RegionExecution]| regions.iter().filter(|region| region.level == 0).map(imbalance_ns).sum::<u64>();
         let inputs: Vec<RankInput> =
             per_rank.iter().zip(&ranks).map(|(rank, (_, regions))| RankInput { rank, imbalance_s: seconds(imbalance(regions)) }).collect();
@@ -129,6 +144,7 @@ impl RankThreads {
             region_s,
             serial_s,
             serial_share: if outside.outside_s > 0.0 { serial_s / outside.outside_s } else { 0.0 },
+            serial_between: None,
             useful_s,
             barrier_s: sum(|region| region.threads.iter().map(|thread| thread.barrier + region.wait_at_end(thread)).sum()),
             lock_s: sum(|region| region.threads.iter().map(|thread| thread.lock).sum()),
@@ -155,7 +171,7 @@ mod tests {
             ..RegionExecution::default()
         };
         let nested = RegionExecution { level: 1, ..region.clone() };
-        let rank = RankThreads::new(OutsideMpi { rank: 0, outside_s: 6.5 }, &[region, nested]);
+        let rank = RankThreads::new(OutsideMpi { rank: 0, outside_s: 6.5, main_serial: None }, &[region, nested]);
         assert_eq!((rank.threads, rank.region_s, rank.serial_s), (2, 3.0, 4.0));
         assert_eq!(rank.useful_s, [6.0, 1.0]);
         assert_eq!(rank.idle_s, 4.0);

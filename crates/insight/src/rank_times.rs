@@ -55,13 +55,25 @@ pub(crate) struct RunTimes {
     /// The threads that call MPI, by rank, the main thread of each first.
     pub threads: Vec<ThreadTimes>,
     pub tally: CallTally,
+    /// Whether they are those of a part of the run.
+    pub is_excerpt: bool,
 }
 
 impl RunTimes {
+    /// Seconds of the rank that takes longest in a part of a run, without MPI_Init and MPI_Finalize if `without_ends`. As in a phase, it does
+    /// not count when a rank begins.
+    pub(crate) fn longest_s(&self, ranks: impl Fn(u32) -> bool, without_ends: bool) -> f64 {
+        let ends = |rank: &RankTimes| if without_ends { rank.init_s + rank.finalize_s } else { 0.0 };
+        let main = self.threads.iter().filter(|thread| thread.main && ranks(thread.rank));
+        let known = |rank: u32| self.ranks.iter().find(|times| times.rank == rank);
+        main.map(|thread| thread.active_s - known(thread.rank).map_or(0.0, ends)).fold(0.0, f64::max)
+    }
+
     fn add(&mut self, other: RunTimes) {
         self.ranks.extend(other.ranks);
         self.threads.extend(other.threads);
         self.tally.add(other.tally);
+        self.is_excerpt |= other.is_excerpt;
     }
 }
 
@@ -74,7 +86,8 @@ pub(crate) fn read_rank_times(recording: &Recording, comm: &dyn ProcessGroup, pr
         let tally = CallTally::from_activity(&activity);
         progress();
         let threads = activity.threads.iter().map(|thread| ThreadTimes::new(rank.rank, thread)).collect();
-        Ok(RunTimes { ranks: vec![RankTimes::from_activity(header, rank, &activity, &tally)], threads, tally })
+        let ranks = vec![RankTimes::from_activity(header, rank, &activity, &tally)];
+        Ok(RunTimes { ranks, threads, tally, is_excerpt: recording.is_excerpt() })
     };
     let own = header.ranks.par_iter().filter(|rank| own.contains(&rank.rank));
     let read: Vec<RunTimes> = own.map(read).collect::<Result<_, Error>>()?;
@@ -108,7 +121,10 @@ impl FocusOfAnalysis {
         let span = |(rank, time): (&RecordedRank, &RankTimes)| {
             (rank.begin_ns.saturating_add(nanoseconds(time.init_s)), rank.end_ns.saturating_sub(nanoseconds(time.finalize_s)))
         };
-        let elapsed_s = elapsed_s(own().map(span));
+        let elapsed_s = match times.is_excerpt {
+            true => times.longest_s(|rank| known.contains_key(&rank), true),
+            false => elapsed_s(own().map(span)),
+        };
         let compute: Vec<f64> = own().map(|(_, time)| time.outside_s).collect();
         let mean_compute_s = compute.iter().sum::<f64>() / compute.len().max(1) as f64;
         if times.threads.len() == times.ranks.len() {

@@ -40,9 +40,15 @@ pub fn call_site(location: &Location, row: usize) -> u32 {
     location.calls.descriptors[location.calls.descriptor_ids[row] as usize].site
 }
 
-/// The segment before a call; none before the first.
+/// The segment before a call; none before the first, nor next to time outside of the part of the run that counts.
 pub fn segment_before(location: &Location, row: usize) -> Option<Segment> {
-    (row > 0).then(|| Segment { from: call_site(location, row - 1), to: call_site(location, row) })
+    let before = row.checked_sub(1).filter(|before| !is_outside(location, *before) && !is_outside(location, row))?;
+    Some(Segment { from: call_site(location, before), to: call_site(location, row) })
+}
+
+/// Whether a row is no call, but time between two windows of the part of the run that counts.
+pub(crate) fn is_outside(location: &Location, row: usize) -> bool {
+    location.descriptor(row).is_outside_excerpt()
 }
 
 /// Duration of the segment before a call, in nanoseconds.

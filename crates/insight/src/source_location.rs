@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 use sintonia_recording::Recording;
-use sintonia_recording::header::{CallSiteDefinition, SourceFrame};
+use sintonia_recording::header::CallSiteDefinition;
+use sintonia_text::function_name::short_function_name;
 
 /// The source location of a call site: its innermost source line if known, else the code around it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -42,7 +43,7 @@ impl SourceLocation {
     /// The source location of a call site of a recording, with the callers that tell it from others of the same line.
     pub fn of(recording: &Recording, site: u32) -> SourceLocation {
         let callers = recording.call_paths().distinguishing_callers(site);
-        let callers = callers.iter().flat_map(|caller| caller_names(recording.site(*caller))).collect();
+        let callers = callers.iter().map(|caller| caller_name(recording.site(caller.site), caller.frame)).collect();
         SourceLocation { callers, ..SourceLocation::from_site(recording.site(site)) }
     }
 
@@ -52,16 +53,11 @@ impl SourceLocation {
     }
 }
 
-/// The functions of a caller, as `function:line`; several if functions were inlined.
-fn caller_names(site: &CallSiteDefinition) -> Vec<String> {
-    let name = |frame: &SourceFrame| {
-        let function = frame.function.as_deref().map_or("?", |name| name.split('(').next().unwrap_or(name));
-        frame.line.map_or_else(|| function.to_owned(), |line| format!("{function}:{line}"))
-    };
-    match site.frames.is_empty() {
-        true => vec![format!("{:#x} in {}", site.offset, file_name(&site.module))],
-        false => site.frames.iter().map(name).collect(),
-    }
+/// A function of a call path, as `function:line`.
+fn caller_name(site: &CallSiteDefinition, frame: usize) -> String {
+    let Some(frame) = site.frames.get(frame) else { return format!("{:#x} in {}", site.offset, file_name(&site.module)) };
+    let function = frame.function.as_deref().map_or("?".to_owned(), short_function_name);
+    frame.line.map_or_else(|| function.clone(), |line| format!("{function}:{line}"))
 }
 
 impl fmt::Display for SourceLocation {
@@ -78,7 +74,7 @@ impl SourceLocation {
     fn fmt_line(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match (&self.file, self.line, &self.function) {
             (Some(file), Some(line), _) => write!(f, "{}:{line}", file_with_folder(file)),
-            (_, _, Some(function)) => write!(f, "{function} in {}", file_name(&self.module)),
+            (_, _, Some(function)) => write!(f, "{} in {}", short_function_name(function), file_name(&self.module)),
             _ if self.module.is_empty() => write!(f, "an unknown place"),
             _ => write!(f, "{:#x} in {}", self.offset, file_name(&self.module)),
         }
@@ -102,6 +98,7 @@ fn file_with_folder(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sintonia_recording::header::SourceFrame;
 
     fn site(frames: Vec<SourceFrame>) -> CallSiteDefinition {
         CallSiteDefinition { module: "/usr/lib/libsolver.so.2".into(), offset: 0x1234, caller: None, frames }
@@ -123,6 +120,11 @@ mod tests {
     #[test]
     fn without_a_line_the_function_or_the_address_is_shown() {
         assert_eq!(SourceLocation::from_site(&site(vec![frame(Some("solve"), None, None)])).to_string(), "solve in libsolver.so.2");
+        let signature = "std::__basic_file<char>::open(char const*, std::_Ios_Openmode, int)";
+        assert_eq!(
+            SourceLocation::from_site(&site(vec![frame(Some(signature), None, None)])).to_string(),
+            "std::__basic_file<…>::open in libsolver.so.2"
+        );
         assert_eq!(SourceLocation::from_site(&site(vec![])).to_string(), "0x1234 in libsolver.so.2");
         assert_eq!(SourceLocation::from_site(&CallSiteDefinition::default()).to_string(), "an unknown place");
     }

@@ -1,5 +1,6 @@
 //! Everything a report shows.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
@@ -15,8 +16,10 @@ use sintonia_text::rank_list::format_ranks;
 
 use crate::advice::Advice;
 use crate::analysis::RunAnalysis;
+use crate::call_site_totals::{CallSiteTotals, call_sites};
 use crate::core_report::CoreReport;
 use crate::core_time::{CoreFindings, CoreSplit};
+use crate::counter_report::CounterReport;
 use crate::file_report::FileUse;
 use crate::function_report::FunctionReport;
 use crate::gaps::RecordingGaps;
@@ -24,9 +27,11 @@ use crate::openmp::{OpenMpReport, OutsideMpi};
 use crate::phase_efficiency::PhaseEfficiency;
 use crate::progress::{self, ProgressSink};
 use crate::rank_times::{self, FocusOfAnalysis, RankTimes, RunTimes, elapsed_s};
+use crate::region_of_interest::{RegionDescription, RegionOfInterest};
 use crate::report_rows::{ClockRepair, CoreDelay, CriticalPath, RootCause, WaitState};
 use crate::resources::RankUsage;
 use crate::sampled_time;
+use crate::segment::Segment;
 use crate::tally::{CallSum, CallTally};
 use crate::thread_summary::ThreadSummary;
 use crate::thread_times::seconds;
@@ -56,12 +61,17 @@ pub struct RunSummary {
     pub resources: Vec<RankUsage>,
     /// The MPI library.
     pub mpi: MpiVersion,
-    /// Seconds from the start of the first rank to the end of the last.
+    /// The part of the run that all figures are about; `None` for the whole run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<RegionDescription>,
+    /// Seconds from the start of the first rank to the end of the last; of a part, those of the rank that takes longest.
     pub elapsed_s: f64,
     /// Number of MPI calls of all ranks.
     pub calls: u64,
     /// Seconds from the first exit from MPI_Init to the last entry into MPI_Finalize.
     pub work_s: f64,
+    /// The same, summed over the ranks, or over the threads that call MPI if there are several: what shares of the run are shares of.
+    pub rank_work_s: f64,
     /// POP efficiencies between MPI_Init and MPI_Finalize; `None` if no rank computed.
     pub efficiency: Option<Efficiency>,
     /// The threads that call MPI; `None` if each rank has one.
@@ -120,6 +130,9 @@ pub struct RunSummary {
     /// Where the time on the processor was spent; `None` without samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub computation: Option<FunctionReport>,
+    /// What was counted in the computation; `None` without counters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counters: Option<CounterReport>,
     /// Advice, largest saving first.
     pub advice: Vec<Advice>,
     /// The files that were used through the C library, most time first.
@@ -145,22 +158,6 @@ pub struct RankSpread {
 pub struct OperationTotals {
     /// The function.
     pub operation: &'static str,
-    /// Number of calls.
-    pub calls: u64,
-    /// Seconds in them.
-    pub seconds: f64,
-    /// Bytes they sent and received.
-    pub bytes: u64,
-}
-
-/// All calls of one MPI function at one source location.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CallSiteTotals {
-    /// The function.
-    pub operation: &'static str,
-    /// The source location.
-    #[serde(flatten)]
-    pub source: SourceLocation,
     /// Number of calls.
     pub calls: u64,
     /// Seconds in them.
@@ -227,11 +224,16 @@ impl RunSummary {
             return RunSummary::without_history(recording, comm, progress);
         }
         let times = rank_times::read_rank_times(recording, comm, &|| progress(READING, progress::READING_STEPS))?;
-        let analysis = RunAnalysis::from_recording(recording, comm, progress)?;
+        RunSummary::of_analysis(recording, times, &RunAnalysis::from_recording(recording, comm, progress)?)
+    }
+
+    fn of_analysis(recording: &Recording, times: RunTimes, analysis: &RunAnalysis) -> Result<RunSummary, Error> {
         let mut summary = RunSummary::new(recording, &analysis.findings.gaps, times);
         summary.computation = FunctionReport::from_times(recording, &analysis.findings.samples)?;
-        summary.add_analysis(recording, &analysis);
-        summary.add_openmp(recording)?;
+        let computation_ns: i64 = analysis.findings.segments.values().flat_map(|ranks| ranks.values()).map(|time| time.ns).sum();
+        summary.counters = CounterReport::from_segments(recording, &analysis.findings.counted, computation_ns as f64 / 1e9)?;
+        summary.add_analysis(recording, analysis);
+        summary.add_openmp(recording, &analysis.findings.main_serial_segments)?;
         summary.files = FileUse::from_recording(recording)?;
         Ok(summary)
     }
@@ -242,9 +244,17 @@ impl RunSummary {
         let mut summary = RunSummary::new(recording, &RecordingGaps::from_recording(recording, comm), times);
         summary.computation = FunctionReport::from_times(recording, &sampled_time::without_segments(recording)?)?;
         summary.add_cores(recording, &CoreFindings::without_history(recording)?);
-        summary.add_openmp(recording)?;
+        summary.add_openmp(recording, &BTreeMap::new())?;
         summary.files = FileUse::from_recording(recording)?;
         Ok(summary)
+    }
+
+    /// Analyses a part of a recording in a process group.
+    pub fn from_region(region: &RegionOfInterest, comm: &dyn ProcessGroup, progress: &ProgressSink) -> Result<RunSummary, Error> {
+        let recording = &region.recording;
+        let times = rank_times::read_rank_times(recording, comm, &|| progress(READING, progress::READING_STEPS))?;
+        let summary = RunSummary::of_analysis(recording, times, &RunAnalysis::from_region(region, comm, progress)?)?;
+        Ok(RunSummary { region: Some(region.description.clone()), ..summary })
     }
 
     /// Estimated memory of [`RunSummary::from_recording`] in bytes, over all processes.
@@ -278,17 +288,24 @@ impl RunSummary {
     }
 
     /// Adds the threads of OpenMP, and advice about them. Threads without a core seem to compute longer: then there is none.
-    fn add_openmp(&mut self, recording: &Recording) -> Result<(), Error> {
+    fn add_openmp(&mut self, recording: &Recording, main_serial_segments: &BTreeMap<u32, Segment>) -> Result<(), Error> {
         let main = |rank: u32| self.threads.iter().flat_map(|threads| &threads.per_thread).find(|time| time.rank == rank && time.main);
         let outside = |rank: &RankTimes| OutsideMpi {
             rank: rank.rank,
             outside_s: main(rank.rank).map_or(rank.outside_s, |main| main.outside_s + main.blocked_s),
+            main_serial: main_serial_segments.get(&rank.rank).copied(),
         };
         let outside: Vec<OutsideMpi> = self.per_rank.iter().map(outside).collect();
         self.openmp = OpenMpReport::from_recording(recording, &outside, self.work_s)?;
-        if let Some(report) = self.openmp.as_ref().filter(|_| self.cores.statement.is_none()) {
-            self.advice.extend(Advice::from_openmp(report, self.elapsed_s));
-            self.advice.sort_by(|a, b| b.saves_s.unwrap_or(f64::INFINITY).total_cmp(&a.saves_s.unwrap_or(f64::INFINITY)));
+        if let Some(report) = &self.openmp {
+            let advice = Advice::from_openmp(report, self.elapsed_s);
+            let all = advice.len();
+            let explained_s = self.cores.explained_s();
+            let explained = |advice: &Advice| advice.saving.is_some_and(|saving| saving.likely_s() <= explained_s);
+            let kept: Vec<Advice> = advice.into_iter().filter(|advice| !explained(advice)).collect();
+            self.cores.held_back += all - kept.len();
+            self.advice.extend(kept);
+            self.advice.sort_by_key(|advice| Reverse(advice.saving.map_or(i64::MAX, |saving| saving.likely_ns)));
         }
         Ok(())
     }
@@ -308,9 +325,13 @@ impl RunSummary {
 
     fn new(recording: &Recording, gaps: &RecordingGaps, times: RunTimes) -> RunSummary {
         let header = &recording.header;
-        let elapsed_s = elapsed_s(header.ranks.iter().map(|r| (r.begin_ns, r.end_ns)));
+        let elapsed_s = match times.is_excerpt {
+            true => times.longest_s(|_| true, false),
+            false => elapsed_s(header.ranks.iter().map(|r| (r.begin_ns, r.end_ns))),
+        };
         let work = FocusOfAnalysis::from_times(header, &times, gaps);
         let threads = ThreadSummary::new(header, &times, &work);
+        let rank_work_s = times.threads.iter().map(|thread| thread.in_focus(work.elapsed_s).active_s).sum();
         let RunTimes { ranks: per_rank, tally, .. } = times;
         let compute: Vec<f64> = per_rank.iter().map(|r| r.outside_s).collect();
         let source = |site| SourceLocation::of(recording, site);
@@ -325,9 +346,11 @@ impl RunSummary {
             host_descriptions: header.host_descriptions.clone(),
             resources: RankUsage::from_header(header),
             mpi: header.mpi.clone(),
+            region: None,
             elapsed_s,
             calls: per_rank.iter().map(|r| r.calls).sum(),
             work_s: work.elapsed_s,
+            rank_work_s,
             efficiency: work.efficiency,
             threads,
             openmp: None,
@@ -355,6 +378,7 @@ impl RunSummary {
             core_delays: Vec::new(),
             critical_path: None,
             computation: None,
+            counters: None,
             advice: Vec::new(),
             files: Vec::new(),
         }
@@ -386,19 +410,6 @@ fn operations(tally: &CallTally) -> Vec<OperationTotals> {
         .into_iter()
         .map(|(operation, sum)| OperationTotals {
             operation: operation.name(),
-            calls: sum.calls,
-            seconds: seconds(sum.nanoseconds),
-            bytes: sum.bytes,
-        })
-        .collect()
-}
-
-fn call_sites(tally: &CallTally, source: impl Fn(u32) -> SourceLocation) -> Vec<CallSiteTotals> {
-    sort_by_time(tally.sites.iter().map(|((operation, site), sum)| ((FunctionId(*operation), source(*site)), *sum)))
-        .into_iter()
-        .map(|((operation, source), sum)| CallSiteTotals {
-            operation: operation.name(),
-            source,
             calls: sum.calls,
             seconds: seconds(sum.nanoseconds),
             bytes: sum.bytes,

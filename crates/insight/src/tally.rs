@@ -16,6 +16,30 @@ pub(crate) struct CallSum {
     pub bytes: u64,
 }
 
+/// The calls of one rank at a call site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RankSiteCalls {
+    pub rank: u32,
+    pub operation: u16,
+    pub site: u32,
+    pub calls: u64,
+    pub nanoseconds: u64,
+    /// The shortest and the longest call, in nanoseconds.
+    pub min_ns: u64,
+    pub max_ns: u64,
+}
+
+impl RankSiteCalls {
+    /// Adds the calls of the same rank at another address of the same source line, or with another descriptor.
+    pub(crate) fn add(&mut self, other: &RankSiteCalls) {
+        let has_both = self.calls > 0 && other.calls > 0;
+        self.min_ns = if has_both { self.min_ns.min(other.min_ns) } else { self.min_ns.max(other.min_ns) };
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.calls += other.calls;
+        self.nanoseconds += other.nanoseconds;
+    }
+}
+
 /// Messages and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MessageTotals {
@@ -28,6 +52,8 @@ pub(crate) struct MessageTotals {
 pub(crate) struct CallTally {
     /// By operation id and call site.
     pub sites: FxHashMap<(u16, u32), CallSum>,
+    /// The same for each rank.
+    pub by_rank: Vec<RankSiteCalls>,
     /// Messages by (source, destination).
     pub pairs: FxHashMap<(i32, i32), MessageTotals>,
     /// Messages by size, rounded up to a power of two.
@@ -69,13 +95,20 @@ impl CallTally {
     /// The sums of one rank.
     pub(crate) fn from_activity(activity: &RankActivity) -> CallTally {
         let mut tally = CallTally::default();
+        let mut by_site: FxHashMap<(u16, u32), RankSiteCalls> = FxHashMap::default();
         for (descriptor, totals) in &activity.totals {
+            let (operation, site) = (descriptor.function.0, descriptor.site);
+            let DescriptorTotals { calls, total_ns: nanoseconds, min_ns, max_ns, .. } = *totals;
+            let calls = RankSiteCalls { rank: activity.rank, operation, site, calls, nanoseconds, min_ns, max_ns };
+            by_site.entry((operation, site)).and_modify(|sum| sum.add(&calls)).or_insert(calls);
             tally.sites.entry((descriptor.function.0, descriptor.site)).or_default().add(CallSum::from_totals(descriptor, totals));
-            if descriptor.is_in_progress() {
+            if descriptor.is_in_progress() && totals.calls > 0 {
                 tally.unfinished.push((activity.rank, descriptor.function.0, descriptor.site));
             }
             tally.non_local_exits += descriptor.non_local_exit().map_or(0, |_| totals.calls);
         }
+        tally.by_rank = by_site.into_values().collect();
+        tally.by_rank.sort_unstable_by_key(|calls| (calls.operation, calls.site));
         for flow in activity.sent_flows() {
             let messages = MessageTotals { messages: flow.messages, bytes: flow.bytes };
             tally.pairs.entry((flow.from, flow.to)).or_default().add(messages);
@@ -87,6 +120,7 @@ impl CallTally {
     /// Adds the sums of another rank.
     pub(crate) fn add(&mut self, other: CallTally) {
         merge_maps(&mut self.sites, other.sites, CallSum::add);
+        self.by_rank.extend(other.by_rank);
         merge_maps(&mut self.pairs, other.pairs, MessageTotals::add);
         merge_maps(&mut self.sizes, other.sizes, MessageTotals::add);
         self.unfinished.extend(other.unfinished);

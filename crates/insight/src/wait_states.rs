@@ -16,6 +16,7 @@ mod late_post;
 mod late_receiver;
 mod late_sender;
 mod lock_competition;
+mod no_progress;
 mod nxn_completion;
 mod wait_at_barrier;
 mod wait_at_collective_io;
@@ -72,6 +73,7 @@ pub static WAIT_PATTERNS: &[WaitPattern] = &[
     late_sender::PATTERN,
     wrong_order::PATTERN,
     late_receiver::PATTERN,
+    no_progress::PATTERN,
     wait_at_partitioned::PATTERN,
     wait_at_barrier::PATTERN,
     barrier_completion::PATTERN,
@@ -208,6 +210,8 @@ struct SendCompletion<'a> {
     sent: &'a SentMessage,
     /// Whether the call also waited for a message.
     receives_late: bool,
+    /// Whether the call also received a message.
+    receives: bool,
 }
 
 /// A call that completed a collective.
@@ -276,7 +280,8 @@ fn find_in_location(history: &History, location: &Location) -> Vec<WaitInstance>
     for sent in location.sent.iter().filter(|sent| sent.completion != NO_ROW && sent.receiver != CallId::NONE) {
         let call = CallView { location, row: sent.completion };
         if call.is_blocking() {
-            let send = SendCompletion { call, sent, receives_late: late.binary_search(&sent.completion).is_ok() };
+            let receives = location.received.binary_search_by_key(&sent.completion, |received| received.row).is_ok();
+            let send = SendCompletion { call, sent, receives_late: late.binary_search(&sent.completion).is_ok(), receives };
             add_matches(&mut waits, call.row, |find| if let PatternMatcher::Send(find) = find { find(&send) } else { None });
         }
     }

@@ -16,8 +16,8 @@ use crate::model::{
     CallFormulas, HoldOutValidation, MeasuredParameter, MeasuredSetting, ModelPart, ModelledQuantity, PerformanceModel, PredictionBasis,
     RoleLimit,
 };
-use crate::program_part::ProgramPart;
 use crate::run::SiteTraffic;
+use sintonia_insight::program_part::ProgramPart;
 
 /// The sum of the parts may be worse than the formula of the total by this many percent of the time, plus noise, and is still used.
 pub const TOLERATED_ERROR_PERCENT: f64 = 1.0;

@@ -222,6 +222,26 @@ impl FittedCurve {
         }
     }
 
+    /// What a reader of the formula must know: that it does not fit, and where the growth changes. `settings` are those measured.
+    pub fn misfit_notes(&self, settings: &[f64]) -> Vec<String> {
+        let FittedCurve::Scaling(model) = self else { return Vec::new() };
+        let Some(average) = &model.average else { return Vec::new() };
+        let name = &model.parameters[0];
+        let change = average.change_point().and_then(|cut| {
+            let below = settings.iter().copied().filter(|x| *x <= cut).max_by(f64::total_cmp)?;
+            let above = settings.iter().copied().filter(|x| *x > cut).min_by(f64::total_cmp)?;
+            Some(format!("the growth changes between {name} = {below} and {above}; predictions beyond follow what was measured above"))
+        });
+        let misfit = model.is_contradicted().then(|| {
+            format!(
+                "no formula fits: the one displayed differs from the measurements by {:.0} % on average. Predictions come from all laws that \
+                 explain the measurements; more values of {name} would tell them apart",
+                model.error_percent.in_sample
+            )
+        });
+        misfit.into_iter().chain(change).collect()
+    }
+
     /// Whether a curve read from a file is consistent with these parameters.
     pub fn is_valid(&self, parameters: &[String]) -> bool {
         match self {
@@ -276,6 +296,7 @@ fn is_valid_model(model: &scaling::ScalingModel, parameters: &[String]) -> bool 
                 && correction.likeness.goes_on.len() == parameters.len()
                 && correction.points.iter().all(|point| positive(point))
         })
+        && model.average.as_ref().is_none_or(|average| parameters.len() == 1 && average.is_valid())
         && model.beyond.as_ref().is_none_or(|beyond| {
             beyond.parameter < parameters.len() && beyond.model.beyond.is_none() && is_valid_model(&beyond.model, parameters)
         })

@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::program_part::{OperationSite, ProgramPart};
 use crate::run::{MeasuredRun, PartTime, RANKS_PARAMETER, SiteTraffic};
+use sintonia_insight::program_part::{OperationSite, ProgramPart};
 
 /// Runs that share fewer operation sites than this, relative to the smaller set, are of different programs.
 const MIN_COMMON_SHARE: f64 = 0.5;

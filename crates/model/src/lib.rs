@@ -16,7 +16,6 @@ pub mod master_worker;
 pub mod model;
 pub mod next_run;
 pub mod predict;
-pub mod program_part;
 pub mod run;
 pub mod scaling_curves;
 pub mod series;

@@ -13,8 +13,8 @@ use sintonia_machine::{ArithmeticOp, CollectiveKind, Machine, MemoryAccess, Mess
 use crate::experiment::Experiment;
 use crate::fitted_term::MachineScale;
 use crate::model::{CallFormulas, PerformanceModel, ReferenceMachine};
-use crate::program_part::PartKind;
 use crate::run::RANKS_PARAMETER;
+use sintonia_insight::program_part::PartKind;
 
 /// The symbols of a machine's formulas.
 const BYTES: &str = "n";

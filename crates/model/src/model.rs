@@ -6,7 +6,7 @@ use serde::Serialize;
 use sintonia_formula::Formula;
 
 use crate::fitted_term::FittedTerm;
-use crate::program_part::PartKind;
+use sintonia_insight::program_part::PartKind;
 
 /// A performance model.
 #[derive(Clone, Debug, PartialEq)]

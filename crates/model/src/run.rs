@@ -17,8 +17,8 @@ use sintonia_program::history::{History, Location};
 use sintonia_program::process_group::SingleProcess;
 use sintonia_recording::Recording;
 
-use crate::program_part::{OperationSite, ProgramPart};
 use crate::undisturbed;
+use sintonia_insight::program_part::{OperationSite, ProgramPart};
 
 /// A run that waited for cores for a larger share of its time, nobody knows when, is refused.
 const MAX_KEPT_SHARE: f64 = 0.2;
@@ -195,7 +195,7 @@ impl MeasuredRun {
                 }
                 shortage => run.core_waits = shortage.map(|shortage| kept_core_waits(name, recording, &shortage)).transpose()?,
             }
-            let graph = ProgramGraph::from_recording(recording, progress)?;
+            let graph = ProgramGraph::from_history(recording, &history, &SingleProcess, progress)?;
             run.analyse(recording, &history, &graph)?;
         }
         if let Some((rank, why)) = RecordingGaps::from_recording(recording, &SingleProcess).incomplete.into_iter().next() {

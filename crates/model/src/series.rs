@@ -59,12 +59,12 @@ impl PerformanceModel {
             parts: Vec::new(),
             limits: Vec::new(),
             noise_percent: round_to_four_digits(curve.noise_percent()),
+            notes: curve.misfit_notes(&measurements.points().iter().map(|point| point.at[0]).collect::<Vec<f64>>()),
             whole: Some(FittedTerm::from_curve(curve)),
             uses: PredictionBasis::Whole,
             reference_machine: None,
             validation: None,
             points: values().map(|(at, value)| MeasuredSetting { at: at.clone(), value }).collect(),
-            notes: Vec::new(),
         })
     }
 }
@@ -91,6 +91,18 @@ mod tests {
         }
         let lines = PerformanceModel::from_series(&series, CurveForm::Pieces).unwrap();
         assert!((lines.point_estimate(&[2000.0]).unwrap() / 4.9e-3 - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_formula_that_does_not_fit_is_said_and_predictions_follow_the_law_after_a_change() {
+        let law = |p: f64| if p <= 20.0 { p.log2() } else { p * p };
+        let rows: String = (1..=10).map(|i| 4.0 * f64::from(i)).map(|p| format!("{p},{}\n", law(p))).collect();
+        let model = PerformanceModel::from_series(&table(&format!("n,send [s]\n{rows}")), CurveForm::Scaling).unwrap();
+        assert!(model.notes.iter().any(|note| note.starts_with("no formula fits")), "{:?}", model.notes);
+        assert!(model.notes.iter().any(|note| note.contains("between n = 20 and 24")), "{:?}", model.notes);
+        let [low, middle, high] = crate::predict::Predictor::new(&model, &model.parameter_names()).predict_seconds(&[80.0]).unwrap();
+        assert!(low <= 6400.0 && 6400.0 <= high && (middle / 6400.0 - 1.0).abs() < 0.02, "{low} {middle} {high}");
+        assert!(PerformanceModel::parse(&model.to_text(), Path::new("m")).unwrap() == model);
     }
 
     #[test]

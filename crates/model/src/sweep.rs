@@ -206,7 +206,7 @@ mod tests {
     use super::*;
     use crate::fitted_term::FittedTerm;
     use crate::model::{MeasuredParameter, ModelPart, ModelledQuantity, PredictionBasis};
-    use crate::program_part::PartKind;
+    use sintonia_insight::program_part::PartKind;
 
     fn model(parts: &[&str], error_percent: f64) -> PerformanceModel {
         let term = |formula: &&str| FittedTerm::from_formula(formula.parse().unwrap(), Some(error_percent));

@@ -1,6 +1,8 @@
 //! A run as if each of its threads had had a core: the recorded calls at the times of a replay without waiting for a core.
 
-use sintonia_program::history::History;
+use std::sync::Arc;
+
+use sintonia_program::history::{CollectiveDependencies, History};
 use sintonia_program::process_group::SingleProcess;
 use sintonia_recording::Recording;
 use sintonia_recording::host::OffCpuSource;
@@ -28,7 +30,8 @@ pub(crate) fn knows_when(recording: &Recording) -> bool {
 
 /// Replays a run without waiting for a core and gives its calls the times of the replay.
 pub(crate) fn remove_core_waits(recording: &Recording, history: History) -> Result<UndisturbedRun, Error> {
-    let changes = ReplayChanges { force_progress: true, ..ReplayChanges::default() };
+    let dependencies = Arc::new(CollectiveDependencies::gather(recording, &history, &SingleProcess));
+    let changes = ReplayChanges { force_progress: true, collective_dependencies: Some(dependencies), ..ReplayChanges::default() };
     let network = replay(recording, &ReplayCosts::Recorded(RecordedNetwork::default()), &changes, None)?.network;
     let keep = |times: &mut Vec<(i64, i64)>, enter_s, leave_s| times.push((to_ns(enter_s), to_ns(leave_s)));
     let mut times = CallTimes::new(&recording.locations()?, &history, Vec::with_capacity, keep);

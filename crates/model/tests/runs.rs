@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use sintonia_insight::program_part::{OperationSite, ProgramPart};
 use sintonia_machine::Machine;
 use sintonia_model::experiment::Experiment;
 use sintonia_model::master_worker::{MasterWorkerError, MasterWorkerRun};
 use sintonia_model::model::{PerformanceModel, PredictionBasis};
 use sintonia_model::predict::Predictor;
-use sintonia_model::program_part::{OperationSite, ProgramPart};
 use sintonia_model::run::{MeasuredRun, RunError, SiteTraffic};
 use sintonia_recording::header::ProcessExit;
 use sintonia_recording::host::{OffCpuSource, ThreadUsage};

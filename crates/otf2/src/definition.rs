@@ -284,11 +284,31 @@ pub struct Group {
     pub members: Vec<u64>,
 }
 
-/// The type stands twice, because groups once were of MPI only.
+/// The types before OTF2 1.2, when groups of communicators were of MPI only.
+const OLD_GROUP_TYPES: [GroupType; 7] = [
+    GroupType::UNKNOWN,
+    GroupType::LOCATIONS,
+    GroupType::REGIONS,
+    GroupType::METRIC,
+    GroupType::COMM_GROUP,
+    GroupType::COMM_SELF,
+    GroupType::COMM_LOCATIONS,
+];
+
+impl Group {
+    /// The type for readers before OTF2 1.2; unknown for groups of other programming models.
+    fn old_type(&self) -> u8 {
+        let is_known = self.paradigm == Paradigm::MPI;
+        let number = OLD_GROUP_TYPES.iter().position(|old| *old == self.group_type).filter(|number| is_known || *number < 4);
+        number.unwrap_or(0) as u8
+    }
+}
+
+/// The type stands twice, because it once had other numbers.
 impl Field for Group {
     fn read(content: &mut BufferReader, ids: &IdMappings) -> Option<Group> {
         let (reference, name) = (GroupRef::read(content, ids)?, StringRef::read(content, ids)?);
-        let old_type = GroupType::read(content, ids)?;
+        let old_type = OLD_GROUP_TYPES.get(usize::from(content.u8()?)).copied().unwrap_or(GroupType::UNKNOWN);
         let members = <List as Codec<Vec<u64>>>::read(content, ids)?;
         Some(Group {
             reference,
@@ -303,7 +323,7 @@ impl Field for Group {
     fn write(&self, out: &mut Vec<u8>) {
         self.reference.write(out);
         self.name.write(out);
-        self.group_type.write(out);
+        out.push(self.old_type());
         <List as Codec<Vec<u64>>>::write(&self.members, out);
         self.group_type.write(out);
         self.paradigm.write(out);

@@ -29,7 +29,7 @@ pub struct GraphDrawing {
     pub min_box_share: f64,
 }
 
-/// An MPI operation at a call site.
+/// An MPI operation at a call site, or several that are folded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationNode {
     /// Its symbol.
@@ -38,10 +38,12 @@ pub struct OperationNode {
     pub stage: NodeStage,
     /// Its name.
     pub name: String,
-    /// Its source line.
+    /// Its source line; of a folded scope, what it contains.
     pub source: String,
     /// A short form of the source line.
     pub short: String,
+    /// If it is a folded scope, the number of that scope.
+    pub scope: Option<usize>,
 }
 
 /// The symbol of an operation.
@@ -57,6 +59,8 @@ pub enum NodeSymbol {
     Collective,
     /// Any other call.
     Other,
+    /// Several operations in a folded function, loop or phase.
+    Folded,
 }
 
 /// Which part of an operation a call is.
@@ -81,8 +85,8 @@ pub struct RoleLane {
     pub steps: Vec<LaneNode>,
     /// The paths from node to node.
     pub paths: Vec<LanePath>,
-    /// The loops, each after the one around it.
-    pub loops: Vec<LaneLoop>,
+    /// The scopes that are shown with their nodes, each after the one around it.
+    pub scopes: Vec<LaneScope>,
 }
 
 /// A node in a lane.
@@ -92,7 +96,9 @@ pub struct LaneNode {
     pub node: usize,
     /// Count and time in short.
     pub note: String,
-    /// The same in detail.
+    /// What else is said of it, before the source line.
+    pub more: String,
+    /// Count and time in detail.
     pub details: String,
 }
 
@@ -114,19 +120,32 @@ pub struct LanePath {
 pub struct PathComputation {
     /// Share of the lane's time, from 0 to 1.
     pub share: f64,
-    /// The share as text.
+    /// The function that took most of it; empty if that is not known.
+    pub function: String,
+    /// Its share and time as text.
     pub note: String,
     /// Count, and time per iteration.
     pub per_iteration: String,
 }
 
-/// A loop in a lane.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LaneLoop {
+impl PathComputation {
+    /// The function with the figures.
+    fn function_and_note(&self, function: &str) -> String {
+        if function.is_empty() { self.note.clone() } else { format!("{function} · {}", self.note) }
+    }
+}
+
+/// A phase, function or loop in a lane.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LaneScope {
     /// Its nodes.
     pub nodes: Vec<usize>,
-    /// Iteration count.
-    pub note: String,
+    /// Its function and lines; empty if they are those of its only node.
+    pub name: String,
+    /// Iteration count; empty if it is not a loop.
+    pub iterations: String,
+    /// The number of the scope, if it can be folded.
+    pub scope: Option<usize>,
 }
 
 /// Messages between two nodes, of two lanes or one.
@@ -147,12 +166,12 @@ pub(crate) mod sample {
     use super::*;
 
     pub(crate) fn node(symbol: NodeSymbol, name: &str) -> OperationNode {
-        OperationNode { symbol, stage: NodeStage::Whole, name: name.into(), source: "a.c:1".into(), short: "line 1".into() }
+        OperationNode { symbol, stage: NodeStage::Whole, name: name.into(), source: "a.c:1".into(), short: "line 1".into(), scope: None }
     }
 
     /// A lane with these nodes, paths from each to the next and those given.
     pub(crate) fn lane(nodes: &[usize], jumps: &[(usize, usize)]) -> RoleLane {
-        let step = |node: &usize| LaneNode { node: *node, note: String::new(), details: String::new() };
+        let step = |node: &usize| LaneNode { node: *node, note: String::new(), more: String::new(), details: String::new() };
         let path = |(from, to)| LanePath { from, to, computation: None, details: String::new() };
         let next = nodes.windows(2).map(|two| (two[0], two[1]));
         RoleLane {
@@ -175,8 +194,9 @@ pub(crate) mod sample {
         ];
         let message = |from, to| LaneMessage { from, to, note: "3 x 8 B".into(), share: 0.5 };
         let mut master = lane(&[0, 1, 4, 5], &[(4, 1)]);
-        master.loops.push(LaneLoop { nodes: vec![1, 4], note: "x 3 <&> so".into() });
-        master.paths[3].computation = Some(PathComputation { share: 0.5, note: "50 %".into(), per_iteration: "3 x 1 s".into() });
+        master.scopes.push(LaneScope { nodes: vec![1, 4], iterations: "x 3 <&> so".into(), ..LaneScope::default() });
+        master.paths[3].computation =
+            Some(PathComputation { share: 0.5, function: String::new(), note: "50 %".into(), per_iteration: "3 x 1 s".into() });
         GraphDrawing {
             title: "mpirun \"./a.out\"".into(),
             nodes: nodes.map(|(symbol, name)| node(symbol, name)).to_vec(),

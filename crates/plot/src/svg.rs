@@ -129,6 +129,14 @@ impl SvgCanvas {
         self.element(format_args!("</g>"));
     }
 
+    /// Draws what folds or unfolds a scope, given by its number; the page finds it by this mark.
+    pub(crate) fn in_scope(&mut self, action: &str, scope: Option<usize>, draw: impl FnOnce(&mut SvgCanvas)) {
+        let Some(scope) = scope else { return draw(self) };
+        self.element(format_args!(r#"<g class="{action} scope-{scope}">"#));
+        draw(self);
+        self.element(format_args!("</g>"));
+    }
+
     /// The SVG file, with additional style rules and a text alternative.
     pub(crate) fn finish(self, (width, height): Point, style: &str, words: AltText) -> String {
         let [title, description] = [words.title, words.description].map(escape_xml);
@@ -195,15 +203,6 @@ pub(crate) fn truncate_end(text: &str, size: f64, room: f64) -> String {
     short
 }
 
-/// Shortens a text at its beginning to fit, as for paths.
-pub(crate) fn truncate_start(text: &str, size: f64, room: f64) -> String {
-    if text_width(text, size) <= room {
-        return text.into();
-    }
-    let reversed: String = text.chars().rev().collect();
-    truncate_end(&reversed, size, room).chars().rev().collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,11 +219,10 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_cut_at_the_end_that_matters_less() {
-        assert_eq!((truncate_end("short", 10.0, 100.0), truncate_start("short", 10.0, 100.0)), ("short".into(), "short".into()));
-        let long = "a/very/long/path/to/some/file.c:12";
-        assert!(truncate_end(long, 10.0, 80.0).starts_with("a/very") && truncate_end(long, 10.0, 80.0).ends_with('…'));
-        assert!(truncate_start(long, 10.0, 80.0).ends_with("file.c:12") && text_width(&truncate_start(long, 10.0, 80.0), 10.0) < 90.0);
+    fn long_texts_are_cut_at_the_end() {
+        assert_eq!(truncate_end("short", 10.0, 100.0), "short");
+        let cut = truncate_end("solve_the_equations src/solver.c:12", 10.0, 80.0);
+        assert!(cut.starts_with("solve") && cut.ends_with('…') && text_width(&cut, 10.0) < 90.0);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! for long, and a thread does not wait for itself at all.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
@@ -17,6 +17,8 @@ pub(crate) struct BreakableLock<T> {
     value: Mutex<T>,
     /// The system's id of the thread that has it; 0 if none has.
     owner: AtomicI32,
+    /// Whether somebody has waited for it in vain: nobody waits again.
+    is_abandoned: AtomicBool,
 }
 
 /// The locked value.
@@ -27,23 +29,27 @@ pub(crate) struct BreakableGuard<'a, T> {
 
 impl<T> BreakableLock<T> {
     pub(crate) const fn new(value: T) -> BreakableLock<T> {
-        BreakableLock { value: Mutex::new(value), owner: AtomicI32::new(0) }
+        BreakableLock { value: Mutex::new(value), owner: AtomicI32::new(0), is_abandoned: AtomicBool::new(false) }
     }
 
     /// Locks the value; `None` if the thread that holds it does not release it.
     pub(crate) fn lock(&self) -> Option<BreakableGuard<'_, T>> {
         // SAFETY: only queries the thread id.
         let own_id = unsafe { libc::gettid() };
-        for _ in 0..TRIES {
+        let tries = if self.is_abandoned.load(Ordering::Relaxed) { 1 } else { TRIES };
+        for _ in 0..tries {
             match self.value.try_lock().map_err(unpoisoned) {
                 Ok(value) | Err(Some(value)) => {
                     self.owner.store(own_id, Ordering::Relaxed);
+                    self.is_abandoned.store(false, Ordering::Relaxed);
                     return Some(BreakableGuard { value, owner: &self.owner });
                 }
                 Err(None) if self.owner.load(Ordering::Relaxed) == own_id => return None,
+                Err(None) if tries == 1 => return None,
                 Err(None) => std::thread::sleep(PAUSE),
             }
         }
+        self.is_abandoned.store(true, Ordering::Relaxed);
         None
     }
 }
@@ -87,6 +93,9 @@ mod tests {
         assert!(lock.lock().is_none(), "the thread has it already");
         std::thread::scope(|scope| {
             assert!(scope.spawn(|| lock.lock().is_none()).join().unwrap());
+            let began = std::time::Instant::now();
+            assert!(scope.spawn(|| (0..1000).all(|_| lock.lock().is_none())).join().unwrap());
+            assert!(began.elapsed() < PAUSE * TRIES, "nobody waits again");
         });
     }
 

@@ -39,11 +39,13 @@ fn try_enter(frame: &mut CallFrame) {
         thread.nested_calls += 1;
         return;
     }
+    thread.counters.end_segment();
     observe::enter(&mut CallObserver { function, thread, library, frame });
     agreement::before_call(function, &thread.recorder, library);
     thread.off_cpu.enter();
     let now = ticks();
     frame.enter = now;
+    thread.counters.enter(now, thread.recorder.staged_site());
     thread.nested_calls = 0;
     thread.recorder.publish(now);
     // From here on the program can leave the call by a jump, also out of a signal handler: everything is staged before.
@@ -83,6 +85,7 @@ fn try_leave(frame: &mut CallFrame, thread: &mut ThreadState, now: u64) {
     watch::leave(function, frame, &thread.recorder, now);
     pieces::leave(function, frame, &thread.recorder);
     thread.commit(now);
+    thread.counters.leave(now);
     if function.role == FunctionRole::Finalize {
         lifecycle::end("finalized");
     }

@@ -237,11 +237,11 @@ pub(crate) fn message_received(message: Handle) -> u32 {
 }
 
 /// A window or file was created on a communicator: returns its id.
-pub(crate) fn object_created(kind: &'static str, handle: Handle, communicator: Option<u32>) -> u32 {
+pub(crate) fn object_created(kind: &'static str, handle: Handle, communicator: Option<u32>, path: Option<String>) -> u32 {
     let mut registry = lock();
     let id = registry.next_id();
     registry.objects(kind).insert(handle, id);
-    process::define(&DefinitionRecord::Object(LocalObject { id, kind: kind.into(), communicator }));
+    process::define(&DefinitionRecord::Object(LocalObject { id, kind: kind.into(), communicator, path }));
     id
 }
 
@@ -378,8 +378,8 @@ mod tests {
 
     #[test]
     fn a_handle_that_is_used_again_while_its_first_owner_is_forgotten_stays_known() {
-        let first = object_created("window", 70, None);
-        let second = object_created("window", 70, None);
+        let first = object_created("window", 70, None, None);
+        let second = object_created("window", 70, None, None);
         object_freed("window", 70, first);
         assert_eq!(object("window", 70), second);
         object_freed("window", 70, second);

@@ -7,7 +7,7 @@
 //!    is not, and this call does not initialise it, the call is passed through and the next one tries again.
 //! 3. The time source is selected before any time is read.
 //! 4. The file of definitions is created, because every later step may write to it. Process, host, limits, library, clock and modules
-//!    are defined. How it is found out when threads are off the processor is selected before the first thread is attached.
+//!    are defined. How it is found out when threads are off the processor, and what is counted, is selected before the first thread is attached.
 //! 5. The handlers for exit and fork are registered: from here on there is something to finish.
 //! 6. The state becomes `Recording` before tuning starts: a function that a tuning command calls may call MPI, and must not wait for
 //!    [`begin`], which is waiting for that command. Then threads are sampled.
@@ -43,6 +43,7 @@ use crate::call_frame;
 use crate::cancellation::CancellationGuard;
 use crate::clock;
 use crate::communicators;
+use crate::counters;
 use crate::file_io;
 use crate::host_description;
 use crate::hosts;
@@ -138,6 +139,7 @@ fn open_files(library: &ProgramMpi) -> bool {
     process::define(&DefinitionRecord::Clock(clock::reading()));
     process::define_modules();
     off_cpu::start();
+    counters::start();
     // SAFETY: both functions stay loaded for the life of the process.
     unsafe {
         libc::atexit(at_exit);

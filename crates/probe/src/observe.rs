@@ -7,6 +7,7 @@
 mod arguments;
 mod collective;
 mod completion;
+mod file_path;
 
 use sintonia_mpi::{ArgumentSlots, BlockingMode, FunctionRole};
 use sintonia_recording::raw::{self, NO_OBJECT, NONE, pair, part, unpair};
@@ -18,6 +19,7 @@ use crate::library::{Handle, HandleKind};
 use crate::lifecycle;
 use crate::process::is_recording_off;
 use crate::requests::{REQUESTS, TrackedRequest};
+use crate::settings::settings;
 
 /// Payload parts by role.
 mod parts {
@@ -226,8 +228,11 @@ fn leave_rare(call: &mut CallObserver) {
             call.put(parts::WRITE, part::SENT, bytes);
         }
         FunctionRole::CommunicatorCreate => record_communicator(call),
-        FunctionRole::WindowCreate => record_object(call, "window", HandleKind::Window),
-        FunctionRole::FileOpen => record_object(call, "file", HandleKind::File),
+        FunctionRole::WindowCreate => record_object(call, "window", HandleKind::Window, None),
+        FunctionRole::FileOpen => {
+            let path = settings().file_io.then(|| file_path::of_opened_file(call)).flatten();
+            record_object(call, "file", HandleKind::File, path);
+        }
         FunctionRole::CommunicatorFree | FunctionRole::WindowFree | FunctionRole::FileClose => forget_object(call),
         FunctionRole::DatatypeFree => datatypes::datatype_freed(),
         FunctionRole::Init => {
@@ -390,11 +395,11 @@ fn record_communicator(call: &mut CallObserver) {
     call.put(parts::CREATE, part::CREATED, u64::from(id));
 }
 
-fn record_object(call: &mut CallObserver, name: &'static str, kind: HandleKind) {
+fn record_object(call: &mut CallObserver, name: &'static str, kind: HandleKind, path: Option<String>) {
     call.put_communicator(parts::CREATE, call.function.slots.object);
     let communicator = call.communicator(call.function.slots.object).map(|c| c.id);
     let made = call.handle_at_address(kind, call.function.slots.created);
-    let id = communicators::object_created(name, made, communicator);
+    let id = communicators::object_created(name, made, communicator, path);
     call.put(parts::CREATE, part::CREATED, u64::from(id));
 }
 

@@ -1,8 +1,11 @@
-//! Ring buffers of perf events: what the kernel writes about a thread, without a system call or a signal.
+//! Perf events of threads, and their ring buffers: what the kernel writes about a thread, without a system call or a signal.
 //!
 //! Ordinary users may have events of their own threads unless `kernel.perf_event_paranoid` is above 2 or a container forbids the system call.
 
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use sintonia_recording::counter_event::{CounterEvent, EventSource};
 
 pub(crate) const PAGE_BYTES: usize = 4096;
 
@@ -12,30 +15,33 @@ const DATA_TAIL: usize = 1032 / 8;
 
 /// `struct perf_event_attr`, in words.
 pub(crate) struct EventAttributes {
-    pub config: SoftwareEvent,
+    pub event: CounterEvent,
     pub sample_period: u64,
     pub sample_type: u64,
+    pub read_format: u64,
     pub flags: u64,
     pub user_registers: u64,
     pub user_stack_bytes: u32,
 }
 
-/// Events of the kernel itself, which every machine has.
-#[derive(Clone, Copy)]
-#[repr(u64)]
-pub(crate) enum SoftwareEvent {
-    /// Time on the processor, in nanoseconds.
-    TaskClock = 1,
-    /// Counts nothing.
-    Dummy = 9,
-}
+/// Time on the processor, in nanoseconds.
+pub(crate) const TASK_CLOCK: CounterEvent = CounterEvent { source: EventSource::Software, config: 1 };
+/// Counts nothing.
+pub(crate) const DUMMY: CounterEvent = CounterEvent { source: EventSource::Software, config: 9 };
 
 /// Bits of `sample_type`.
 pub(crate) mod sample_type {
     pub(crate) const INSTRUCTION_POINTER: u64 = 1 << 0;
     pub(crate) const TIME: u64 = 1 << 2;
+    pub(crate) const READ: u64 = 1 << 4;
     pub(crate) const USER_REGISTERS: u64 = 1 << 12;
     pub(crate) const USER_STACK: u64 = 1 << 13;
+}
+
+/// Bits of `read_format`.
+pub(crate) mod read_format {
+    /// All values of a group, with the times enabled and running.
+    pub(crate) const GROUP_WITH_TIMES: u64 = 1 << 0 | 1 << 1 | 1 << 3;
 }
 
 /// Bits of the flags.
@@ -51,17 +57,45 @@ pub(crate) mod flag {
 impl EventAttributes {
     /// As the kernel reads them. Times are those of the monotonic clock. Nobody is woken: the watermark is never reached.
     fn to_words(&self) -> [u64; 14] {
-        const SOFTWARE: u64 = 1;
         let mut words = [0; 14];
-        words[0] = SOFTWARE | (size_of_val(&words) as u64) << 32;
-        words[1] = self.config as u64;
+        words[0] = self.event.source as u64 | (size_of_val(&words) as u64) << 32;
+        words[1] = self.event.config;
         words[2] = self.sample_period;
         words[3] = self.sample_type;
+        words[4] = self.read_format;
         words[5] = self.flags | flag::WATERMARK | flag::USE_CLOCK_ID;
         words[6] = 1 << 30;
         words[10] = self.user_registers;
         words[11] = u64::from(self.user_stack_bytes) | (libc::CLOCK_MONOTONIC as u64) << 32;
         words
+    }
+}
+
+/// Opens an event of a thread of this process (0: the calling one), in the group of a leader if that is given. `None` if the kernel does not
+/// allow it.
+pub(crate) fn open_event(attributes: &EventAttributes, thread: libc::pid_t, leader: Option<RawFd>) -> Option<OwnedFd> {
+    let words = attributes.to_words();
+    let any_processor = -1;
+    const CLOSE_ON_EXEC: libc::c_ulong = 8;
+    // SAFETY: the attributes are valid for reads and state their size.
+    let file =
+        unsafe { libc::syscall(libc::SYS_perf_event_open, words.as_ptr(), thread, any_processor, leader.unwrap_or(-1), CLOSE_ON_EXEC) };
+    if file < 0 {
+        return None;
+    }
+    leader.into_iter().for_each(restart_group);
+    // SAFETY: a new descriptor, which nothing else owns.
+    Some(unsafe { OwnedFd::from_raw_fd(file as RawFd) })
+}
+
+/// Stops a group and starts it again. An event that joins a running group whose leader belongs to another PMU (the task clock, and page
+/// faults) is otherwise not counted before the next context switch (seen with Linux 6.18).
+fn restart_group(leader: RawFd) {
+    /// `PERF_EVENT_IOC_DISABLE`, `PERF_EVENT_IOC_ENABLE`.
+    const REQUESTS: [libc::c_ulong; 2] = [0x2401, 0x2400];
+    for request in REQUESTS {
+        // SAFETY: no pointers; other files refuse the requests.
+        unsafe { libc::ioctl(leader, request, 0) };
     }
 }
 
@@ -97,21 +131,12 @@ pub(crate) struct EventRing {
 unsafe impl Send for EventRing {}
 
 impl EventRing {
-    /// Opens an event of a thread of this process (0: the calling one) with a ring of this many pages, a power of two. `None` if the
-    /// kernel does not allow it.
-    pub(crate) fn open(attributes: &EventAttributes, thread: libc::pid_t, data_pages: usize) -> Option<EventRing> {
-        let words = attributes.to_words();
-        let (any_processor, no_group) = (-1, -1);
-        const CLOSE_ON_EXEC: libc::c_ulong = 8;
-        // SAFETY: the attributes are valid for reads and state their size.
-        let file = unsafe { libc::syscall(libc::SYS_perf_event_open, words.as_ptr(), thread, any_processor, no_group, CLOSE_ON_EXEC) };
-        if file < 0 {
-            return None;
-        }
-        let memory = crate::block_region::map((1 + data_pages) * PAGE_BYTES, libc::MAP_SHARED, file as libc::c_int);
-        // SAFETY: a file of our own. The mapping keeps the event.
-        unsafe { libc::close(file as libc::c_int) };
-        Some(EventRing { memory: memory?.cast(), data_words: data_pages * PAGE_BYTES / 8 })
+    /// Opens an event as [`open_event`] does, with a ring of this many pages, a power of two.
+    pub(crate) fn open(attributes: &EventAttributes, thread: libc::pid_t, group: Option<RawFd>, data_pages: usize) -> Option<EventRing> {
+        // The mapping keeps the event.
+        let event = open_event(attributes, thread, group)?;
+        let memory = crate::block_region::map((1 + data_pages) * PAGE_BYTES, libc::MAP_SHARED, event.as_raw_fd())?;
+        Some(EventRing { memory: memory.cast(), data_words: data_pages * PAGE_BYTES / 8 })
     }
 
     /// A ring of the same layout that the program itself writes to.

@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, Ordering};
@@ -174,7 +175,9 @@ fn executable_module(line: &str) -> Option<ModuleDefinition> {
     let executable = fields.next()?.contains('x');
     let offset = fields.next()?;
     let path = line.splitn(6, ' ').nth(5)?.trim_start();
-    if !executable || !path.starts_with('/') {
+    // The kernel's part of the C library, such as reading the clock, is in no file.
+    const KERNEL_PROVIDED: &str = "[vdso]";
+    if !executable || !path.starts_with('/') && path != KERNEL_PROVIDED {
         return None;
     }
     let number = |text: &str| u64::from_str_radix(text, 16).ok();
@@ -206,6 +209,14 @@ pub(crate) fn write_memory() {
             let _ = std::fs::write(file_path(&extension), memory);
         }
     }
+}
+
+/// Whether a descriptor is in the lower half of what the process may open: the rest is left to the program.
+pub(crate) fn is_spare(file: &impl AsRawFd) -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is valid for writes.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } == 0;
+    known && (file.as_raw_fd() as u64) < limit.rlim_cur / 2
 }
 
 /// Whether a file of this size is within RLIMIT_FSIZE; exceeding it would raise a signal in the program.

@@ -1,6 +1,6 @@
 //! Writes the calls of a thread: records in the current block of its [`BlockRegion`].
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 use sintonia_mpi::FunctionId;
 use sintonia_recording::raw::{
@@ -67,7 +67,10 @@ pub(crate) struct CallRecorder {
     changing_block: bool,
     /// Recording has stopped, or the program was attached to: calls are staged in a scratch block.
     stopped: bool,
-    /// Then: the last recorded block, in which lost calls are counted.
+    /// Whether it has stopped because of a jump. That is noted at the end: the next jump could leave the lock of the
+    /// definitions held.
+    stopped_by_jump: bool,
+    /// The last block with a valid header. After recording has stopped, lost calls are counted there.
     last_kept: *mut u64,
 }
 
@@ -92,6 +95,7 @@ impl CallRecorder {
             lost: 0,
             changing_block: false,
             stopped: is_attached,
+            stopped_by_jump: false,
             last_kept: words,
         };
         recorder.begin_block(0);
@@ -250,6 +254,12 @@ impl CallRecorder {
         FunctionId(self.get(self.used + 2) as u16)
     }
 
+    /// The call site or path of the staged call.
+    #[inline(always)]
+    pub(crate) fn staged_site(&self) -> usize {
+        self.get(self.used + 3) as usize
+    }
+
     /// Number of requests listed by the staged call.
     #[inline(always)]
     pub(crate) fn listed_count(&self) -> usize {
@@ -395,14 +405,17 @@ impl CallRecorder {
         (slot, if payload == earlier { offset } else { 0 })
     }
 
+    /// Begins a block. The program may jump out of this: until the end, the block seems to be full, so that the next call finds the change
+    /// unfinished.
     fn begin_block(&mut self, index: usize) {
+        self.used = BLOCK_WORDS;
         self.words = self.region.block(index);
-        self.used = HEADER_WORDS;
         self.slots.fill(0);
         self.variants.fill(SiteVariants::NONE);
         let reading = clock::reading();
         // The cursor first: after a kill, no old records may appear under the new block's number.
-        self.move_cursor(0);
+        self.set(HeaderWord::Cursor as usize, raw::cursor(HEADER_WORDS, 0));
+        compiler_fence(Ordering::Release);
         self.set(HeaderWord::Magic as usize, raw::MAGIC);
         self.set(HeaderWord::Identity as usize, raw::identity(self.sequence, self.thread, false));
         self.set(HeaderWord::Checksum as usize, 0);
@@ -410,6 +423,9 @@ impl CallRecorder {
         self.set(HeaderWord::AnchorTicks as usize, reading.ticks);
         self.set(HeaderWord::AnchorNanoseconds as usize, reading.monotonic_ns);
         self.set(HeaderWord::Dropped as usize, self.lost);
+        compiler_fence(Ordering::SeqCst);
+        self.last_kept = self.words;
+        self.used = HEADER_WORDS;
     }
 
     fn close_block(&mut self) {
@@ -423,41 +439,58 @@ impl CallRecorder {
     #[cold]
     fn next_block(&mut self) {
         let _guard = CancellationGuard::new();
-        if self.stopped || self.profile.is_some() {
-            self.used = HEADER_WORDS;
+        if self.profile.is_some() {
             self.slots.fill(0);
+            self.used = HEADER_WORDS;
             return;
         }
+        if self.stopped {
+            return self.stop();
+        }
         if std::mem::replace(&mut self.changing_block, true) {
-            return self.stop("a signal handler jumped out of the probe while memory was written to disk");
+            self.stopped_by_jump = true;
+            return self.stop();
         }
         self.close_block();
         self.sequence += 1;
         match self.region.advance() {
             Ok(index) => self.begin_block(index),
-            Err(error) => self.stop(&format!("memory could not be written to disk: {error}")),
+            Err(error) => {
+                self.stop();
+                self.note_stop(&format!("memory could not be written to disk: {error}"));
+            }
         }
         self.changing_block = false;
     }
 
-    /// Nothing more can be written: what was recorded stays, and the program continues.
-    fn stop(&mut self, reason: &str) {
-        process::note(&format!("thread {}: recording stopped: {reason}", self.thread));
+    /// Nothing more can be written: what was recorded stays, and the program continues. The program may jump out of this, too: then it is
+    /// done again, with the same result.
+    fn stop(&mut self) {
         self.stopped = true;
-        self.last_kept = self.words;
+        compiler_fence(Ordering::SeqCst);
         self.words = self.region.spare();
+        self.slots.fill(0);
+        compiler_fence(Ordering::SeqCst);
         self.used = HEADER_WORDS;
+    }
+
+    fn note_stop(&self, reason: &str) {
+        process::note(&format!("thread {}: recording stopped: {reason}", self.thread));
     }
 
     /// Writes what would be lost with the process. Mapped memory is left alone: another thread may still be writing.
     pub(crate) fn finish(&mut self) {
+        if std::mem::take(&mut self.stopped_by_jump) {
+            self.note_stop("a signal handler jumped out of the probe while memory was written to disk");
+        }
         if self.profile.is_some() || self.stopped || self.region.is_persistent() {
             return;
         }
         self.close_block();
         // With the call in progress: the process may end inside it.
         if let Err(error) = self.region.write_out(self.used + self.pending) {
-            self.stop(&format!("memory could not be written to disk: {error}"));
+            self.stop();
+            self.note_stop(&format!("memory could not be written to disk: {error}"));
         }
     }
 }

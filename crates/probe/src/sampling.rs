@@ -8,6 +8,7 @@ mod frame_tree;
 mod sample_ring;
 mod timer;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sintonia_recording::definitions::{DefinitionRecord, SamplingDefinition};
@@ -18,6 +19,7 @@ use self::sample_ring::{SampleMode, SampleRing, StackSnapshot};
 use self::timer::SampleTimer;
 use crate::breakable_lock::BreakableLock;
 use crate::clock::{self, nanoseconds, ticks};
+use crate::counters::{self, EventGroup, GroupReading};
 use crate::process::{self, ProcessState};
 use crate::python::{self, PythonInterpreter, SampledPythonFrame, line_numbers};
 use crate::record_stream::RecordStream;
@@ -84,6 +86,9 @@ struct ThreadSampler {
     ring: Option<SampleRing>,
     /// The timer, if samples come from one.
     timer: Option<SampleTimer>,
+    /// The counters that samples have, if they come from an event, and those of the last sample.
+    counters: Option<Arc<EventGroup>>,
+    counted: Option<GroupReading>,
 }
 
 impl ThreadSampler {
@@ -94,7 +99,7 @@ impl ThreadSampler {
             SamplingMechanism::Timer { period_ns, interpreter } => SampleTimer::start(period_ns, interpreter),
         };
         let (timer, ring) = started.map(|(timer, ring)| (timer, SampleRing::of_handler(ring))).unzip();
-        ThreadSampler { id: thread_id(), ring, timer }
+        ThreadSampler { id: thread_id(), ring, timer, counters: None, counted: None }
     }
 
     /// Opens the ring of the event, if there is none yet.
@@ -102,13 +107,25 @@ impl ThreadSampler {
         if let SamplingMechanism::Event(mode) = source
             && self.ring.is_none()
         {
-            self.ring = SampleRing::open(mode, self.id);
+            self.counters = counters::group_of(self.id);
+            self.ring = SampleRing::open(mode, self.id, self.counters.as_deref());
+            self.counted = None;
+        }
+    }
+
+    /// Goes on without counters: a group that is not counted has no samples either.
+    fn reopen_without_counters(&mut self, source: SamplingMechanism) {
+        if let (SamplingMechanism::Event(mode), Some(ring)) = (source, self.ring.take()) {
+            ring.close();
+            self.counters = None;
+            self.ring = SampleRing::open(mode, self.id, None);
         }
     }
 }
 
 struct UnwoundStack {
     time_ns: u64,
+    counters: Option<GroupReading>,
     in_kernel: bool,
     in_mpi: bool,
     is_truncated: bool,
@@ -298,6 +315,7 @@ impl Sampler {
             SamplingMechanism::Timer { interpreter, .. } => interpreter,
             SamplingMechanism::Event(_) => None,
         };
+        let mut is_interrupted = false;
         for stack in self.stacks.drain(..).filter(|_| !process::is_recording_off()) {
             let stream = &mut self.stream;
             let define = |frame| stream.append(RawSampleRecord::Frame(frame).to_words());
@@ -307,6 +325,17 @@ impl Sampler {
             let is_truncated = is_truncated && stack.python.is_empty();
             let ticks = clock::ticks_at(stack.time_ns, now_ns, now_ticks);
             self.stream.append(RawSampleRecord::Sample(RawSample { ticks, thread, frame, in_kernel, in_mpi, is_truncated }).to_words());
+            let Some(now) = stack.counters else { continue };
+            let before = self.threads[index].counted.replace(now);
+            match before.map(|before| now.since(&before)) {
+                Some(Some(counts)) => self.stream.append(RawSampleRecord::Counts(counts).to_words()),
+                Some(None) => is_interrupted = true,
+                None => {}
+            }
+        }
+        if is_interrupted {
+            process::note("samples of some threads have no counters: others use the counters of the processor");
+            self.threads[index].reopen_without_counters(self.source);
         }
         if let Some(lost @ 1..) = lost {
             let samples = lost.min(u32::MAX.into()) as u32;
@@ -348,8 +377,9 @@ fn unwind(unwinder: &mut StackUnwinder, sample: &StackSnapshot) -> Option<Unwoun
     let in_program = outer.iter().enumerate().filter(|(_, address)| own_code.is_none_or(|code| !code.contains(address)));
     // The innermost frame is an instruction; the others follow a call.
     let addresses = in_program.map(|(index, address)| address + u64::from(index == 0 && call.is_none())).collect();
-    let (time_ns, in_kernel, in_mpi) = (sample.time_ns, sample.in_kernel, call.is_some());
-    Some(UnwoundStack { time_ns, in_kernel, in_mpi, is_truncated, addresses, python: sample.python_frames().collect() })
+    let StackSnapshot { time_ns, in_kernel, counters, .. } = *sample;
+    let in_mpi = call.is_some();
+    Some(UnwoundStack { time_ns, counters, in_kernel, in_mpi, is_truncated, addresses, python: sample.python_frames().collect() })
 }
 
 /// The frames of a stack, innermost first: native ones up to the interpreter, then those of Python.

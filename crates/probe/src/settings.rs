@@ -28,6 +28,8 @@ pub(crate) struct ProbeSettings {
     pub call_path_depth: usize,
     /// How often threads are sampled.
     pub sampling: SamplingSetting,
+    /// What is counted of its threads.
+    pub counters: CounterSetting,
     /// Whether it is recorded what the program does with files.
     pub file_io: bool,
     /// Whether the program was attached to: its calls are observed, and nothing is recorded.
@@ -48,6 +50,7 @@ impl ProbeSettings {
             openmp: false,
             call_path_depth: 1,
             sampling: SamplingSetting::Off,
+            counters: CounterSetting::Off,
             file_io: false,
             is_attached: true,
         }
@@ -98,6 +101,27 @@ impl SamplingSetting {
     }
 }
 
+/// What is counted of the threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CounterSetting {
+    /// Nothing.
+    Off,
+    /// What the host has.
+    Automatic,
+    /// These events.
+    Named(Vec<String>),
+}
+
+impl CounterSetting {
+    fn parse(text: &str) -> CounterSetting {
+        match text {
+            "off" => CounterSetting::Off,
+            "" => CounterSetting::Automatic,
+            names => CounterSetting::Named(names.split(',').map(String::from).collect()),
+        }
+    }
+}
+
 static SETTINGS: OnceLock<ProbeSettings> = OnceLock::new();
 
 /// Reads the environment; `false` if this process is not to be recorded.
@@ -115,6 +139,7 @@ pub(crate) fn read() -> bool {
         openmp: text("SINTONIA_OPENMP") != "off",
         call_path_depth: text("SINTONIA_CALLPATH").parse().unwrap_or(usize::MAX),
         sampling: SamplingSetting::parse(&text("SINTONIA_SAMPLE")),
+        counters: CounterSetting::parse(&text("SINTONIA_COUNTERS")),
         file_io: text("SINTONIA_IO") != "off",
         is_attached: false,
     };

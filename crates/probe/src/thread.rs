@@ -13,6 +13,7 @@ use crate::call_path::CallPathTracker;
 use crate::cancellation::CancellationGuard;
 use crate::clock::ticks;
 use crate::communicators::CommunicatorCache;
+use crate::counters::SegmentCounters;
 use crate::datatypes::DatatypeSizeCache;
 use crate::file_counters::ThreadFileCounters;
 use crate::off_cpu::OffCpuMonitor;
@@ -37,6 +38,8 @@ pub(crate) struct ThreadState {
     pub call_path: CallPathTracker,
     /// When it was off the processor.
     pub off_cpu: OffCpuMonitor,
+    /// What is counted between its calls.
+    pub counters: SegmentCounters,
     /// Ticks it has spent in MPI calls.
     pub mpi_ticks: u64,
     /// What it does with files.
@@ -181,6 +184,7 @@ fn try_attach() -> Option<&'static mut ThreadState> {
                 nested_calls: 0,
                 call_path: CallPathTracker::new(),
                 off_cpu: OffCpuMonitor::new(number),
+                counters: SegmentCounters::new(number),
                 mpi_ticks: 0,
                 files: ThreadFileCounters::new(number),
                 recorder: CallRecorder::open(number)?,
@@ -206,6 +210,7 @@ fn try_attach() -> Option<&'static mut ThreadState> {
     RELEASE.register(thread.cast());
     state.call_path.attach();
     state.off_cpu.attach();
+    state.counters.attach();
     sampling::attach();
     Some(state)
 }
@@ -219,6 +224,7 @@ unsafe extern "C" fn release(thread: *mut libc::c_void) {
     let _ = catch_unwind(AssertUnwindSafe(|| state.record_exit(NonLocalExit::Unobserved, ticks())));
     set_pointer(std::ptr::null_mut());
     state.off_cpu.release();
+    state.counters.release();
     // Not in a forked child, where a lock may be held by a thread that is not there.
     if process::state() == ProcessState::Recording {
         thread_usage::release(state.number);
@@ -238,6 +244,7 @@ pub(crate) fn finish_all() {
         unsafe {
             (**thread).recorder.finish();
             (**thread).off_cpu.finish();
+            (**thread).counters.finish();
             (**thread).files.finish();
         }
     }

@@ -1,6 +1,7 @@
 //! Unwinding with the unwind tables (`.eh_frame`) of the files that are loaded, where they are mapped.
 //!
-//! All of it happens inside `dl_iterate_phdr`: the dynamic linker's lock keeps other threads from unloading a file whose tables are read.
+//! The list of files is read inside `dl_iterate_phdr`: the dynamic linker's lock keeps other threads from unloading one. Stacks of other threads
+//! are unwound under that lock, too.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -122,7 +123,7 @@ impl StackUnwinder {
         self.loaded
     }
 
-    /// Reads the list of loaded files again, if it has changed. To be called in [`while_loaded`], as everything that unwinds.
+    /// Reads the list of loaded files again, if it has changed. To be called in [`while_loaded`].
     pub(crate) fn update(&mut self, loaded: LoadedFiles) {
         unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, unwinder: *mut c_void) -> c_int {
             // SAFETY: the linker passes a valid description, and `unwinder` points to the caller's.
@@ -188,7 +189,8 @@ fn module_of(info: &libc::dl_phdr_info) -> Option<Module<&'static [u8]>> {
     let end_of = |header: &libc::Elf64_Phdr| header.p_vaddr + header.p_memsz;
     let containing = |address: u64| loads().find(move |load| (load.p_vaddr..end_of(load)).contains(&address));
     let base = info.dlpi_addr;
-    // SAFETY: bytes of a loaded segment, which stays while the linker's lock is held; the list is read again before it is used after that.
+    // SAFETY: bytes of a loaded segment. It stays while the linker's lock is held, or while one of its functions is on the stack that is unwound;
+    // the list is read again before it is used after that.
     let bytes = |from: u64, to: u64| unsafe { std::slice::from_raw_parts((base + from) as *const u8, (to - from) as usize) };
     containing(header.p_vaddr).filter(|load| end_of(header) <= load.p_vaddr + load.p_filesz)?;
     let table = bytes(header.p_vaddr, end_of(header));

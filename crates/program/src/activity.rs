@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use sintonia_mpi::{BlockingMode, FunctionRole};
 use sintonia_recording::call_table::{CallDescriptor, CallTable, DescriptorTotals, RequestId};
+use sintonia_recording::excerpt::ThreadExcerpt;
 use sintonia_recording::header::RecordedRank;
 use sintonia_recording::raw::part;
 use sintonia_recording::{Error, Recording};
@@ -52,7 +53,7 @@ impl RankActivity {
         let starts = totals.iter().any(|(descriptor, _)| is_start(descriptor));
         let needs_calls = !recording.header.profile && (starts || rank.threads > 1);
         let tables = if needs_calls { recording.tables(rank.rank)? } else { Vec::new() };
-        let started = if starts { started_persistent(&tables) } else { Vec::new() };
+        let started = if starts { started_persistent(&tables, &recording.counted_tables(rank.rank)?) } else { Vec::new() };
         let within =
             |role: FunctionRole| totals.iter().filter(|(descriptor, _)| descriptor.function.role() == role).map(|(_, t)| t.total_ns).sum();
         let threads = read_threads(recording, rank, &tables, totals.iter().map(|(_, t)| t.total_ns).sum())?;
@@ -86,9 +87,11 @@ fn read_threads(recording: &Recording, rank: &RecordedRank, tables: &[CallTable]
         return Ok(threads.map(|(index, (thread, ns))| ThreadTime::from_profile(rank, thread, index == 0, ns)).collect());
     }
     if tables.len() > 1 {
-        return Ok(thread_time::thread_times(rank, tables, &recording.off_cpu(rank.rank)?));
+        let excerpt = recording.excerpt_threads(rank.rank);
+        return Ok(thread_time::thread_times(rank, tables, &recording.off_cpu(rank.rank)?, excerpt));
     }
-    Ok(vec![ThreadTime::only(rank, mpi_ns)])
+    let only = recording.excerpt_threads(rank.rank).and_then(|threads| threads.first());
+    Ok(vec![ThreadTime::only(rank, mpi_ns, only.map_or(0, ThreadExcerpt::outside_ns))])
 }
 
 /// Whether a call starts the requests it lists. (Partition calls list the request they belong to.)
@@ -96,8 +99,8 @@ fn is_start(descriptor: &CallDescriptor) -> bool {
     matches!(descriptor.function.role(), FunctionRole::Start | FunctionRole::StartAll)
 }
 
-/// The persistent operations of a process by descriptor, counted once per start.
-fn started_persistent(tables: &[CallTable]) -> Vec<(CallDescriptor, DescriptorTotals)> {
+/// The persistent operations of a process by descriptor, counted once per start; `starting` are its calls that count.
+fn started_persistent(tables: &[CallTable], starting: &[CallTable]) -> Vec<(CallDescriptor, DescriptorTotals)> {
     let mut made: HashMap<RequestId, (usize, u32)> = HashMap::new();
     for (index, table) in tables.iter().enumerate() {
         for (call, descriptor) in table.calls().zip(&table.descriptor_ids) {
@@ -107,7 +110,7 @@ fn started_persistent(tables: &[CallTable]) -> Vec<(CallDescriptor, DescriptorTo
         }
     }
     let mut counts: HashMap<(usize, u32), u64> = HashMap::new();
-    let starts = tables.iter().flat_map(CallTable::calls).filter(|call| is_start(call.descriptor));
+    let starts = starting.iter().flat_map(CallTable::calls).filter(|call| is_start(call.descriptor));
     for (request, _) in starts.flat_map(|call| call.requests()) {
         if let Some(operation) = made.get(&request) {
             *counts.entry(*operation).or_default() += 1;
@@ -153,7 +156,8 @@ mod tests {
             ],
         );
         let second = call_table(1, vec![start(&[RequestRef::Absolute(0, 0), RequestRef::Absolute(7, 0)])]);
-        let started = started_persistent(&[first, second]);
+        let tables = [first, second];
+        let started = started_persistent(&tables, &tables);
         let counts: Vec<(&str, u64, u64)> = started.iter().map(|(s, t)| (s.function.name(), t.calls, t.sent)).collect();
         assert_eq!(counts, [("MPI_Send_init", 4, 400), ("MPI_Recv_init", 1, 0)]);
         let sent: Vec<MessageFlow> =

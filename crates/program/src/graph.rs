@@ -9,29 +9,32 @@ mod call_points;
 mod collective_nodes;
 mod components;
 mod duration_stats;
+mod folded;
 mod loops;
+mod message_edges;
 mod node_context;
 mod node_cursor;
 mod phase_names;
 mod phases;
 mod rank_path;
 mod roles;
+mod scopes;
 mod segment_functions;
-mod stream_matching;
 #[cfg(test)]
 mod tests;
 mod transitions;
 mod trip_counts;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sintonia_mpi::FunctionId;
-use sintonia_recording::header::RecordedRank;
+use sintonia_recording::header::{CallSiteDefinition, RecordedRank, SourceFrame};
 use sintonia_recording::{Error, Recording};
 
+use crate::history::{History, Location, UnmatchedMessages};
 use crate::process_group::{ProcessGroup, RankDistribution, SingleProcess};
 use call_points::{CallPoint, IdMap};
 use node_context::NodeKey;
@@ -43,11 +46,13 @@ use transitions::{RankTransitions, TransitionTable};
 use trip_counts::LoopNesting;
 
 pub use duration_stats::DurationStats;
+pub use folded::{FoldedGraph, FoldedRole, ItemVisits};
 pub use loops::{ControlFlowGraph, LoopForest, ProgramLoop};
+pub use message_edges::MessageEdge;
 pub use node_cursor::NodeCursor;
 pub use phases::{PhaseTime, PhaseTree, ProgramPhase};
 pub use rank_path::{NodeEffects, NodeVisits};
-pub use stream_matching::MessageEdge;
+pub use scopes::{GraphItem, ProgramScope, ScopeTree};
 pub use trip_counts::TripCounts;
 
 /// The control flow of a program, as its ranks executed it.
@@ -71,8 +76,11 @@ pub struct ProgramGraph {
     pub completions: Vec<RequestCompletion>,
     /// The phases.
     pub phases: PhaseTree,
+    /// The functions and loops of the source in the phases.
+    pub scopes: ScopeTree,
     /// The function that took most of the segment between two call sites, where there are samples.
     functions: BTreeMap<(u32, u32), String>,
+    loop_names: Vec<String>,
     node_index: NodeIndex,
 }
 
@@ -129,20 +137,25 @@ pub struct RequestCompletion {
 }
 
 impl ProgramGraph {
-    /// Number of passes over the calls of every rank.
+    /// Number of passes over the calls of every rank, if the history is known.
     pub const PASSES: usize = 3;
+    /// Number of passes if the history must be read too.
+    pub const PASSES_WITH_HISTORY: usize = ProgramGraph::PASSES + 1;
 
-    /// Builds the graph of a recorded program. Every rank is read [`ProgramGraph::PASSES`] times; `progress` is called after each pass over
-    /// a rank.
+    /// Builds the graph of a recorded program. Every rank is read [`ProgramGraph::PASSES_WITH_HISTORY`] times; `progress` is called after
+    /// each pass over a rank.
     ///
     /// A profile has no order of calls, so its graph is empty.
     pub fn from_recording(recording: &Recording, progress: impl Fn() + Sync) -> Result<ProgramGraph, Error> {
-        ProgramGraph::from_recording_in_group(recording, &SingleProcess, &progress)
+        let history = History::read(recording, &SingleProcess, &progress)?;
+        ProgramGraph::from_history(recording, &history, &SingleProcess, &progress)
     }
 
-    /// Builds the graph in a process group that shares the ranks; every process gets the whole graph.
-    pub fn from_recording_in_group(
+    /// Builds the graph of a program whose history is known, in the process group that read it; every process gets the whole graph. Every
+    /// rank is read [`ProgramGraph::PASSES`] times.
+    pub fn from_history(
         recording: &Recording,
+        history: &History,
         comm: &dyn ProcessGroup,
         progress: &(dyn Fn() + Sync),
     ) -> Result<ProgramGraph, Error> {
@@ -161,7 +174,12 @@ impl ProgramGraph {
         let trip_counts = readers.map_ranks(|rank| Ok((rank, map.count_trips(recording, rank, &node_index)?)))?;
         let points: Vec<CallPoint> = keys.iter().map(|key| node_index.transitions().points.items[key.point]).collect();
         let mut graph = ProgramGraph { node_index, ..ProgramGraph::default() };
-        graph.assemble(&paths, &points, &control, forest, trip_counts);
+        let unmatched = UnmatchedMessages::total(history, comm);
+        (graph.unmatched_sends, graph.unmatched_receives) = (unmatched.sends, unmatched.receives);
+        graph.add_roles(&paths, retain_iterated_loops(&mut forest, trip_counts), forest.loops);
+        let role_of = graph.roles.iter().enumerate().flat_map(|(role, group)| group.ranks.iter().map(move |rank| (*rank, role)));
+        graph.messages = message_edges::message_edges(history, &graph.node_index, &role_of.collect(), comm);
+        graph.add_nodes_and_phases(&paths, &points, &control);
         for role in &mut graph.roles {
             let ranks = role.ranks.iter().filter_map(|rank| recording.header.rank(*rank));
             let elapsed = |rank: &RecordedRank| u64::try_from(rank.end_ns.saturating_sub(rank.begin_ns)).unwrap_or(0);
@@ -169,6 +187,7 @@ impl ProgramGraph {
             role.threads_ns = role.threads_ns.saturating_add(role.elapsed_ns);
         }
         graph.name_phases(recording);
+        graph.scopes = ScopeTree::from_graph(&graph, recording);
         let silent = RankReader { progress: &|| (), ..readers };
         let sampled = silent.map_ranks(|rank| segment_functions::of_rank(recording, rank))?;
         graph.functions = segment_functions::hottest(recording, &sampled)?;
@@ -186,32 +205,51 @@ impl ProgramGraph {
         self.node_index.cursor(rank)
     }
 
-    fn assemble(
-        &mut self,
-        paths: &[RankPath],
-        points: &[CallPoint],
-        control: &[(usize, usize)],
-        mut forest: LoopForest,
-        trip_counts: Vec<(u32, Vec<TripCounts>)>,
-    ) {
-        let trip_counts = retain_iterated_loops(&mut forest, trip_counts);
-        self.loops = forest.loops;
+    /// The node of each call of a location.
+    pub fn nodes_of(&self, location: &Location) -> Vec<Option<usize>> {
+        let mut along = self.node_cursor(location.rank);
+        location.calls.calls().map(|call| along.next_node(&call)).collect()
+    }
+
+    /// The loop in which the ranks spend most of their time, of those that are in no other loop.
+    pub fn main_loop(&self) -> Option<usize> {
+        let time_ns = |number: usize| {
+            let inside = |node: &usize| self.loops[number].nodes.binary_search(node).is_ok();
+            let visits = self.roles.iter().flat_map(|role| &role.visits).filter(|(node, _)| inside(node));
+            let segments = self.roles.iter().flat_map(|role| &role.segments).filter(|one| inside(&one.from) && inside(&one.to));
+            visits.map(|(_, visit)| visit.calls.total_ns).sum::<u64>() + segments.map(|one| one.times.total_ns).sum::<u64>()
+        };
+        let outermost = (0..self.loops.len()).filter(|number| self.loops[*number].parent.is_none());
+        outermost.max_by_key(|number| (time_ns(*number), std::cmp::Reverse(*number)))
+    }
+
+    /// The name of a loop: what it calls, and its lines.
+    pub fn loop_name(&self, number: usize) -> String {
+        self.loop_names[number].clone()
+    }
+
+    /// The node of each call of a location, and the iteration of a loop, from 0; `None` outside of it.
+    pub fn iterations(&self, number: usize, location: &Location) -> Vec<(Option<usize>, Option<u64>)> {
+        LoopNesting::of_loops(&self.loops, self.nodes.len()).iterations(number, &self.nodes_of(location))
+    }
+
+    /// Adds the loops, and the roles with their sums.
+    fn add_roles(&mut self, paths: &[RankPath], trip_counts: Vec<(u32, Vec<TripCounts>)>, loops: Vec<ProgramLoop>) {
+        self.loops = loops;
         let behaviours: Vec<RankBehaviour> = paths.iter().map(RankBehaviour::from_path).filter(|rank| !rank.nodes.is_empty()).collect();
-        let groups = roles::find_roles(&behaviours);
-        let role_of: HashMap<u32, usize> =
-            groups.iter().enumerate().flat_map(|(role, group)| group.ranks.iter().map(move |rank| (*rank, role))).collect();
-        self.roles =
-            groups.into_iter().map(|group| ProgramRole { name: group.name, ranks: group.ranks, ..ProgramRole::default() }).collect();
-        for (number, role) in self.roles.iter_mut().enumerate() {
-            role.sum_paths(paths.iter().filter(|path| role_of.get(&path.rank) == Some(&number)));
-            role.sum_trip_counts(
-                trip_counts.iter().filter(|(rank, _)| role_of.get(rank) == Some(&number)).map(|(_, trip_counts)| trip_counts),
-                self.loops.len(),
-            );
+        let groups = roles::find_roles(&behaviours).into_iter();
+        self.roles = groups.map(|group| ProgramRole { name: group.name, ranks: group.ranks, ..ProgramRole::default() }).collect();
+        for role in &mut self.roles {
+            let has = |rank: u32, role: &ProgramRole| role.ranks.binary_search(&rank).is_ok();
+            role.sum_paths(&paths.iter().filter(|path| has(path.rank, role)).collect::<Vec<_>>());
+            let own: Vec<&Vec<TripCounts>> =
+                trip_counts.iter().filter(|(rank, _)| has(*rank, role)).map(|(_, trip_counts)| trip_counts).collect();
+            role.sum_trip_counts(&own, self.loops.len());
         }
-        let messages = stream_matching::match_streams(paths, &role_of);
-        (self.messages, self.unmatched_sends, self.unmatched_receives) =
-            (messages.edges, messages.unmatched_sends, messages.unmatched_receives);
+    }
+
+    /// Adds the nodes, and the phases that follow from the messages between them.
+    fn add_nodes_and_phases(&mut self, paths: &[RankPath], points: &[CallPoint], control: &[(usize, usize)]) {
         self.collective_sets = collective_nodes::find_collective_sets(paths, |node| points[node].operation, points.len());
         self.completions = completions(paths);
         self.nodes = nodes(points, &self.roles);
@@ -226,14 +264,16 @@ impl ProgramGraph {
         for phase in &mut self.phases.list {
             phase.name = phase_names::phase(phase.nodes.iter().map(|node| &self.nodes[*node]), |site| recording.site(site));
         }
+        let name = |one: &ProgramLoop| phase_names::phase(one.nodes.iter().map(|node| &self.nodes[*node]), |site| recording.site(site));
+        self.loop_names = self.loops.iter().map(name).collect();
     }
 }
 
 impl ProgramRole {
-    fn sum_paths<'a>(&mut self, paths: impl Iterator<Item = &'a RankPath>) {
+    fn sum_paths(&mut self, paths: &[&RankPath]) {
         let mut visits: BTreeMap<usize, NodeVisits> = BTreeMap::new();
         let mut segments: BTreeMap<(usize, usize), DurationStats> = BTreeMap::new();
-        for (index, thread) in paths.flat_map(|path| path.threads.iter().enumerate()) {
+        for (index, thread) in paths.iter().flat_map(|path| path.threads.iter().enumerate()) {
             // The elapsed time of the first thread is that of its rank.
             self.threads_ns = self.threads_ns.saturating_add(if index > 0 { thread.span_ns() } else { 0 });
             thread.visited().for_each(|(node, visit)| visits.entry(node).or_default().merge(visit));
@@ -243,10 +283,10 @@ impl ProgramRole {
         self.segments = segments.into_iter().map(|((from, to), times)| RoleSegment { from, to, times }).collect();
     }
 
-    fn sum_trip_counts<'a>(&mut self, ranks: impl Iterator<Item = &'a Vec<TripCounts>>, loops: usize) {
+    fn sum_trip_counts(&mut self, ranks: &[&Vec<TripCounts>], loops: usize) {
         let mut sums = vec![TripCounts::default(); loops];
         for trip_counts in ranks {
-            sums.iter_mut().zip(trip_counts).for_each(|(sum, more)| sum.merge(more));
+            sums.iter_mut().zip(*trip_counts).for_each(|(sum, more)| sum.merge(more));
         }
         self.trip_counts = sums.into_iter().enumerate().filter(|(_, trip_counts)| trip_counts.entries > 0).collect();
     }
@@ -339,4 +379,12 @@ fn nodes(points: &[CallPoint], roles: &[ProgramRole]) -> Vec<ProgramNode> {
         points.iter().map(|point| ProgramNode { operation: point.operation, site: point.site, effects: NodeEffects::default() }).collect();
     roles.iter().flat_map(|role| &role.visits).for_each(|(node, visit)| nodes[*node].effects.merge(visit.effects));
     nodes
+}
+
+/// The frames of a call path, outermost first.
+fn call_frames<'b>(site: u32, at: impl Fn(u32) -> &'b CallSiteDefinition) -> Vec<&'b SourceFrame> {
+    let caller = |site: &u32| at(*site).caller.filter(|caller| caller < site);
+    let mut frames: Vec<&SourceFrame> = std::iter::successors(Some(site), caller).flat_map(|site| &at(site).frames).collect();
+    frames.reverse();
+    frames
 }

@@ -6,7 +6,11 @@
 
 mod causal_walk;
 mod clock_correction;
+mod collective_dependencies;
 mod collectives;
+mod excerpt;
+mod member_dependencies;
+mod member_needs;
 mod message_matching;
 mod neighbour_topology;
 mod progress_updates;
@@ -18,13 +22,16 @@ use std::ops::Range;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use sintonia_mpi::FunctionRole;
-use sintonia_recording::call_table::CallTable;
+use sintonia_recording::call_table::{CallDescriptor, CallTable};
 use sintonia_recording::{Error, Recording};
 
 use crate::process_group::{ProcessGroup, RankDistribution};
 pub use causal_walk::{CausalVisitor, MemberDependency, causal_walk, member_dependency};
 pub use clock_correction::ClockViolations;
+pub use collective_dependencies::CollectiveDependencies;
 pub use collectives::CollectiveInstance;
+pub use excerpt::{ExcerptRow, ExcerptRowKind, HistoryExcerpt, RegionWindow};
+use member_needs::MemberNeeds;
 use neighbour_topology::NeighbourTopology;
 pub use neighbour_topology::is_neighbourhood_op;
 use rank_scan::OrderedCalls;
@@ -79,6 +86,8 @@ pub struct SentMessage {
     pub row: u32,
     /// The call of the same thread that completed it; [`NO_ROW`] if none did.
     pub completion: u32,
+    /// Bytes sent; 0 if that is not known.
+    pub bytes: u64,
     /// Whether it was a synchronous send.
     pub synchronous: bool,
     /// The receiving call; [`CallId::NONE`] if it was not recorded.
@@ -89,9 +98,21 @@ pub struct SentMessage {
     pub posted_thread: u16,
     /// When that call was entered.
     pub posted_enter: i64,
+    /// Row of the first call of the receiving thread that is in progress, or entered, once the message is sent and its receive posted.
+    pub progress_row: u32,
+    /// When that call was entered.
+    pub progress_enter: i64,
 }
 
 impl SentMessage {
+    /// The call in which the receiver can first make progress on the message; [`CallId::NONE`] if the receive was not recorded.
+    pub fn progress(&self) -> CallId {
+        match self.receiver {
+            CallId::NONE => CallId::NONE,
+            receiver => CallId { row: self.progress_row, ..receiver },
+        }
+    }
+
     /// The call that posted the receive; [`CallId::NONE`] if the receive was not recorded.
     pub fn posted(&self) -> CallId {
         match self.receiver {
@@ -114,13 +135,15 @@ pub struct CollectiveCall {
     dependency: u32,
 }
 
-/// The subset of members that a member depends on: lower ranks or neighbours.
+/// The subset of members that a member depends on: lower ranks, neighbours, or those that its algorithm makes it wait for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SubsetDependency {
-    /// Number of members.
+    /// Number of lower ranks or neighbours.
     pub members: u32,
     /// The last of them to enter, and when.
     pub last: (CallId, i64),
+    /// Whether it depends on that one only, as far as is known: it is the algorithm that makes it wait, not MPI.
+    pub only_last: bool,
 }
 
 /// The calls of one thread and their dependencies (a location in terms of OTF2).
@@ -144,8 +167,10 @@ pub struct Location {
     pub locks: Vec<LockEpoch>,
     /// The calls that ended epochs, with the calls of other ranks they depended on.
     epoch_ends: Vec<(u32, CallId)>,
-    /// What its scans and neighbourhood collectives depended on.
+    /// What its collectives depended on, where that is not all members or the root.
     dependencies: Vec<SubsetDependency>,
+    /// What its collectives need again in a replay beyond the semantics of MPI, by index of the collective.
+    needs: Vec<(u32, MemberNeeds)>,
 }
 
 impl Location {
@@ -172,7 +197,7 @@ impl Location {
     }
 
     /// What a call depends on in a collective of which it needs only some members. For a scan: the lower ranks. For a neighbourhood
-    /// collective: the sources.
+    /// collective: the sources. For the inner rank of a tree: its children or its parent.
     pub fn dependency(&self, collective: &CollectiveCall) -> Option<SubsetDependency> {
         self.dependencies.get(collective.dependency as usize).copied()
     }
@@ -182,6 +207,12 @@ impl Location {
         self.dependencies.push(dependency);
     }
 
+    fn set_needs(&mut self, collective: u32, needs: MemberNeeds) {
+        if needs != MemberNeeds::default() {
+            self.needs.push((collective, needs));
+        }
+    }
+
     /// Releases memory that was reserved for further entries.
     fn shrink_to_fit(&mut self) {
         self.received.shrink_to_fit();
@@ -189,9 +220,14 @@ impl Location {
         self.collectives.shrink_to_fit();
     }
 
+    /// Everything about a call but its time.
+    pub fn descriptor(&self, row: usize) -> &CallDescriptor {
+        &self.calls.descriptors[self.calls.descriptor_ids[row] as usize]
+    }
+
     /// The role of a call.
     pub fn role(&self, row: usize) -> FunctionRole {
-        self.calls.descriptors[self.calls.descriptor_ids[row] as usize].function.role()
+        self.descriptor(row).function.role()
     }
 
     /// Start of the computation before a call: when the previous call returned; for the first call, when it was entered.
@@ -208,6 +244,18 @@ pub struct UnmatchedMessages {
     pub sends: u64,
     /// Received, but not sent by a recorded call.
     pub receives: u64,
+}
+
+impl UnmatchedMessages {
+    /// Those of all processes that read the history.
+    pub fn total(history: &History, comm: &dyn ProcessGroup) -> UnmatchedMessages {
+        let own = [history.unmatched.sends, history.unmatched.receives];
+        let all = comm.all_to_all(vec![vec![own]; comm.size()]).into_iter().flatten();
+        all.fold(UnmatchedMessages::default(), |sum, [sends, receives]| UnmatchedMessages {
+            sends: sum.sends + sends,
+            receives: sum.receives + receives,
+        })
+    }
 }
 
 /// The history of a run, as far as this process owns it.
@@ -285,7 +333,8 @@ impl History {
             joins.push(scan.joins);
             epochs.push(scan.epochs);
         }
-        let instances = collectives::match_collectives(recording, comm, &distribution, &mut locations, &ranges, joins);
+        let instances = collectives::match_collectives(recording, comm, &mut locations, &ranges, joins);
+        member_dependencies::find_member_dependencies(recording, comm, &distribution, &mut locations, &ranges, &instances);
         let (unmatched, repair) = (UnmatchedMessages::default(), ClockViolations::default());
         let topologies = collectives::neighbour_topologies(recording, &instances);
         let mut history = History {

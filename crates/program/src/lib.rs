@@ -16,6 +16,7 @@ mod intercomm_collective;
 mod matrix;
 mod message_flow;
 pub mod process_group;
+pub mod region;
 pub mod samples;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use sintonia_recording::samples::{Sample, StackFrame, ThreadSamples};
 use sintonia_recording::{Error, Recording};
+use sintonia_text::function_name::short_function_name;
 
 /// What a thread did at a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,6 +55,21 @@ pub fn activity(sample: &Sample, position: Option<CallPosition>) -> SampleActivi
     }
 }
 
+/// For each frame whether it belongs to the runtime of OpenMP, or to the C library on its behalf: such a thread starts others or waits for them.
+pub fn openmp_runtime_frames(frames: &[StackFrame]) -> Vec<bool> {
+    const RUNTIMES: [&str; 3] = ["libgomp.so", "libomp.so", "libiomp5.so"];
+    const C_LIBRARIES: [&str; 3] = ["libc.so", "libc-2", "libpthread"];
+    let mut is_runtime: Vec<bool> = Vec::with_capacity(frames.len());
+    for frame in frames {
+        let file = frame.module.rsplit('/').next().unwrap_or_default();
+        let is_one_of = |names: &[&str]| names.iter().any(|name| file.starts_with(name));
+        let is_for_caller = || is_one_of(&C_LIBRARIES) && frame.caller.is_some_and(|caller| is_runtime.get(caller as usize) == Some(&true));
+        let runtime = is_one_of(&RUNTIMES) || is_for_caller();
+        is_runtime.push(runtime);
+    }
+    is_runtime
+}
+
 /// Nanoseconds that a sample of a thread stands for. Samples that were lost count as those that were not.
 pub fn sample_ns(thread: &ThreadSamples, period_ns: u64) -> u64 {
     thread.sample_ns(period_ns)
@@ -76,8 +92,8 @@ impl SampledFunction {
     }
 
     /// Its name without parameters.
-    pub fn short_name(&self) -> &str {
-        self.name.split_once('(').map_or(&self.name, |(name, _)| name)
+    pub fn short_name(&self) -> String {
+        short_function_name(&self.name)
     }
 }
 
@@ -216,6 +232,20 @@ mod tests {
         let times = tree.function_times([(0, 1), (1, 10), (2, 100), (4, 1000)]);
         let shown: Vec<_> = times.iter().map(|(function, time)| (*function, time.self_ns, time.total_ns)).collect();
         assert_eq!(shown, [(0, 1, 1111), (1, 1110, 1110)]);
+    }
+
+    #[test]
+    fn a_thread_that_waits_in_the_runtime_of_openmp_is_known_by_its_frames() {
+        let frame = |module: &str, caller| StackFrame { caller, module: module.into(), ..StackFrame::default() };
+        let frames = [
+            frame("/home/me/app", None),
+            frame("/usr/lib/libgomp.so.1", Some(0)),
+            frame("/home/me/app", Some(1)),
+            frame("/lib/libc.so.6", Some(1)),
+            frame("/lib/libc.so.6", Some(2)),
+            frame("/usr/lib/llvm-14/lib/libomp.so.5", None),
+        ];
+        assert_eq!(openmp_runtime_frames(&frames), [false, true, false, true, false, true]);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! context switches or processor times. It counts only in ranks with several threads that call MPI, where waiting for each other is usual.
 
 use sintonia_recording::call_table::CallTable;
+use sintonia_recording::excerpt::ThreadExcerpt;
 use sintonia_recording::header::RecordedRank;
 use sintonia_recording::host::OffCpuSource;
 use sintonia_recording::off_cpu::ThreadOffCpu;
@@ -45,9 +46,11 @@ pub struct ThreadTime {
 }
 
 impl ThreadTime {
-    /// The only thread of a rank that calls MPI.
-    pub(crate) fn only(rank: &RecordedRank, mpi_ns: u64) -> ThreadTime {
-        ThreadTime { calls: rank.calls, ..ThreadTime::from_profile(rank, 0, true, mpi_ns) }
+    /// The only thread of a rank that calls MPI; `outside_ns` of its time are not in the part of the run that counts.
+    pub(crate) fn only(rank: &RecordedRank, mpi_ns: u64, outside_ns: u64) -> ThreadTime {
+        let time = ThreadTime::from_profile(rank, 0, true, mpi_ns);
+        let absent_ns = outside_ns.min(time.compute_ns);
+        ThreadTime { calls: rank.calls, absent_ns, compute_ns: time.compute_ns - absent_ns, ..time }
     }
 
     /// A thread of which only the time in MPI is known. If it is not the main thread, it is not known either when it was active.
@@ -59,14 +62,23 @@ impl ThreadTime {
     }
 
     /// A thread of a rank with several threads that call MPI.
-    fn from_table(rank: &RecordedRank, table: &CallTable, main: bool, off_cpu: &[ThreadOffCpu]) -> ThreadTime {
+    fn from_table(
+        rank: &RecordedRank,
+        table: &CallTable,
+        main: bool,
+        off_cpu: &[ThreadOffCpu],
+        excerpt: Option<&ThreadExcerpt>,
+    ) -> ThreadTime {
         let (first, last) = (table.enter.first().copied().unwrap_or(0), table.leave.last().copied().unwrap_or(0));
         let (begin_ns, end_ns) = if main { (rank.begin_ns.min(first), rank.end_ns.max(last)) } else { (first, last) };
+        let outside_ns = excerpt.map_or(0, ThreadExcerpt::outside_ns);
         let intervals = off_cpu.iter().find(|intervals| intervals.thread == table.thread);
-        let absent_ns = intervals.map_or(0, |intervals| absent_ns(table, intervals)).min(length_ns(begin_ns, end_ns));
+        let reused_ns = intervals.map_or(0, |intervals| absent_ns(table, intervals));
+        let absent_ns = reused_ns.saturating_add(outside_ns).min(length_ns(begin_ns, end_ns));
         let active = length_ns(begin_ns, end_ns) - absent_ns;
-        let mpi_ns = in_calls_ns(table).saturating_add(if main { 0 } else { polling_ns(table) }).min(active);
-        let calls = table.len() as u64;
+        let in_calls_ns = in_calls_ns(table).saturating_sub(outside_ns);
+        let mpi_ns = in_calls_ns.saturating_add(if main { 0 } else { polling_ns(table) }).min(active);
+        let calls = excerpt.map_or(table.len() as u64, ThreadExcerpt::counted_calls);
         let time = ThreadTime { thread: table.thread, main, begin_ns, end_ns, absent_ns, mpi_ns, calls, ..ThreadTime::default() };
         let blocked = time.blocked_ns(rank, table, intervals);
         let blocked_ns = blocked.unwrap_or(0).min(active - mpi_ns);
@@ -107,8 +119,16 @@ impl ThreadTime {
 }
 
 /// The times of the threads of a rank in which several threads call MPI. The first table is that of the main thread.
-pub(crate) fn thread_times(rank: &RecordedRank, tables: &[CallTable], off_cpu: &[ThreadOffCpu]) -> Vec<ThreadTime> {
-    tables.iter().enumerate().map(|(index, table)| ThreadTime::from_table(rank, table, index == 0, off_cpu)).collect()
+pub(crate) fn thread_times(
+    rank: &RecordedRank,
+    tables: &[CallTable],
+    off_cpu: &[ThreadOffCpu],
+    excerpt: Option<&[ThreadExcerpt]>,
+) -> Vec<ThreadTime> {
+    let time = |(index, table): (usize, &CallTable)| {
+        ThreadTime::from_table(rank, table, index == 0, off_cpu, excerpt.and_then(|threads| threads.get(index)))
+    };
+    tables.iter().enumerate().map(time).collect()
 }
 
 /// Time in the calls of a thread.
@@ -165,7 +185,7 @@ mod tests {
     #[test]
     fn time_outside_mpi_is_what_is_left() {
         let only = |rank: &RecordedRank, mpi_ns| {
-            let time = ThreadTime::only(rank, mpi_ns);
+            let time = ThreadTime::only(rank, mpi_ns, 0);
             (time.mpi_ns, time.compute_ns)
         };
         assert_eq!(only(&rank(), 300), (300, 700));
@@ -176,9 +196,9 @@ mod tests {
     #[test]
     fn a_thread_is_active_from_its_first_call_to_its_last_and_the_main_thread_all_the_time() {
         let table = polls(0, &[(300, 400), (5400, 5500)]);
-        let main = ThreadTime::from_table(&RecordedRank { end_ns: 10_100, ..rank() }, &table, true, &[]);
+        let main = ThreadTime::from_table(&RecordedRank { end_ns: 10_100, ..rank() }, &table, true, &[], None);
         assert_eq!((main.active_ns(), main.mpi_ns, main.compute_ns), (10_000, 200, 9_800));
-        let other = ThreadTime::from_table(&rank(), &table, false, &[]);
+        let other = ThreadTime::from_table(&rank(), &table, false, &[], None);
         assert_eq!((other.begin_ns, other.end_ns, other.mpi_ns, other.compute_ns), (300, 5500, 200, 5000));
         assert!(!other.only_communicates());
     }
@@ -186,11 +206,14 @@ mod tests {
     #[test]
     fn between_two_polls_a_thread_that_only_polls_is_in_mpi() {
         let table = polls(1, &[(0, 100), (2100, 2200), (4201, 4300), (9000, 13_000), (17_000, 17_100)]);
-        let time = ThreadTime::from_table(&rank(), &table, false, &[]);
+        let time = ThreadTime::from_table(&rank(), &table, false, &[], None);
         assert_eq!(time.mpi_ns, 100 + 100 + 99 + 4000 + 100 + 2000 + 4000, "2001 ns and 4700 ns are too long");
         assert!(!time.only_communicates());
-        assert!(ThreadTime::from_table(&rank(), &polls(1, &[(0, 100), (150, 250)]), false, &[]).only_communicates());
-        assert!(!ThreadTime::from_table(&rank(), &polls(1, &[(100, 1100)]), true, &[]).only_communicates(), "the main thread does not");
+        assert!(ThreadTime::from_table(&rank(), &polls(1, &[(0, 100), (150, 250)]), false, &[], None).only_communicates());
+        assert!(
+            !ThreadTime::from_table(&rank(), &polls(1, &[(100, 1100)]), true, &[], None).only_communicates(),
+            "the main thread does not"
+        );
     }
 
     #[test]
@@ -200,7 +223,7 @@ mod tests {
             |begin, end, processor| OffCpuInterval { begin, end, blocked_ns: (end - begin) as u64, processor, ..OffCpuInterval::default() };
         let off_cpu = [ThreadOffCpu::new(1, vec![interval(1000, 1500, Some(0)), interval(5900, 8990, Some(NO_THREAD))])];
         for (source, blocked_ns) in [(OffCpuSource::ContextSwitches, 500), (OffCpuSource::Totals, 0)] {
-            let time = ThreadTime::from_table(&RecordedRank { off_cpu: Some(source), ..rank() }, &table, false, &off_cpu);
+            let time = ThreadTime::from_table(&RecordedRank { off_cpu: Some(source), ..rank() }, &table, false, &off_cpu, None);
             let computing = 5000 + 10_900 - blocked_ns;
             assert_eq!((time.active_ns(), time.mpi_ns, time.compute_ns, time.blocked_ns), (16_300, 400, computing, blocked_ns));
         }
@@ -213,7 +236,7 @@ mod tests {
         let off_cpu = [ThreadOffCpu::new(1, vec![blocked(50, 150, 100), blocked(1000, 3000, 2000)])];
         let switches = RecordedRank { off_cpu: Some(OffCpuSource::ContextSwitches), ..rank() };
         let split = |rank: &RecordedRank, off_cpu: &[ThreadOffCpu]| {
-            let time = ThreadTime::from_table(rank, &table, false, off_cpu);
+            let time = ThreadTime::from_table(rank, &table, false, off_cpu, None);
             (time.mpi_ns, time.compute_ns, time.blocked_ns, time.blocked_known)
         };
         assert_eq!(split(&switches, &off_cpu), (200, 2950, 2050, true));

@@ -196,6 +196,12 @@ impl CallTable {
         self.enter.is_empty()
     }
 
+    /// For each call, the number of the thread's next request before it.
+    pub fn next_requests(&self) -> Vec<u64> {
+        let next = |call: RecordedCall| call.request.map_or(call.next_request, |request| request.number);
+        self.calls().map(next).collect()
+    }
+
     /// The calls in order, with their requests numbered.
     pub fn calls(&self) -> impl Iterator<Item = RecordedCall<'_>> {
         let mut cursor = TableCursor::default();

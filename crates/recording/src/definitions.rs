@@ -62,6 +62,8 @@ pub enum DefinitionRecord {
     OffCpu(OffCpuDefinition),
     /// How its threads are sampled; the latest counts.
     Sampling(SamplingDefinition),
+    /// What is counted of its threads; the latest counts.
+    Counters(CountersDefinition),
     /// Simultaneous readings of its clocks.
     Clock(ClockReading),
     /// The offset between its host's clock and that of rank 0.
@@ -181,6 +183,15 @@ pub struct SamplingDefinition {
     pub stacks: bool,
 }
 
+/// What is counted of the threads of a process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CountersDefinition {
+    /// Names of the [events](crate::counter_event::CounterEvent), in the order of the values in a record.
+    pub events: Vec<String>,
+    /// Shortest segment between two MPI calls of which they are recorded, in nanoseconds.
+    pub shortest_ns: u64,
+}
+
 /// A communicator as seen by one of its members.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LocalCommunicator {
@@ -231,6 +242,9 @@ pub struct LocalObject {
     pub kind: String,
     /// The communicator it was created on, if known.
     pub communicator: Option<u32>,
+    /// The path of a file, if files are recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }
 
 /// A file that a process used through the C library.

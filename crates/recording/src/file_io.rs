@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::checked_file::{self, Magic};
 use crate::error::Error;
-pub use crate::raw::file_io::{FileCounters, FileInterface, FileOperation, OTHER_THREADS, SIZE_CLASSES, SIZE_LIMITS};
+pub use crate::raw::file_io::{FileCounters, FileInterface, FileOperation, OTHER_THREADS, SIZE_CLASSES, SIZE_LIMITS, size_class};
 use crate::sealed::varint;
 
 const MAGIC: &Magic = b"SINFILES";

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::definitions::{MAX_RANKS, SamplingDefinition};
+use crate::definitions::{CountersDefinition, MAX_RANKS, SamplingDefinition};
 use crate::error::Error;
 use crate::host::{HostDescription, OffCpuSource, ProcessLimits, ThreadUsage};
 use crate::json;
@@ -134,6 +134,9 @@ pub struct RecordedRank {
     /// How its threads were sampled; absent if they were not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<SamplingDefinition>,
+    /// What was counted of its threads; absent if nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counters: Option<CountersDefinition>,
 }
 
 /// How the recording of a process ended.
@@ -237,6 +240,9 @@ pub struct ObjectDefinition {
     pub kind: String,
     /// The communicator it was created on.
     pub communicator: Option<u32>,
+    /// The path of a file, if it was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }
 
 /// A call site: a location in the program that calls MPI or, as the caller of another one, a function that does. The same location under
@@ -255,7 +261,7 @@ pub struct CallSiteDefinition {
 }
 
 /// A source frame of a call site.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SourceFrame {
     /// The function.
     pub function: Option<String>,

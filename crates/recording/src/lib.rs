@@ -3,6 +3,7 @@
 //! While the program runs, the probe writes [`raw`] blocks and [`definitions`]. [Sealing](seal::seal) then turns them into compact files,
 //! which all other crates read through [`Recording`] as tables of calls. No other crate depends on the file layout.
 
+pub mod counter_event;
 pub mod definitions;
 pub mod host;
 pub mod raw;
@@ -18,9 +19,13 @@ mod checked_file;
 #[cfg(feature = "reader")]
 pub mod comm_event;
 #[cfg(feature = "reader")]
+pub mod counters;
+#[cfg(feature = "reader")]
 mod descriptor_index;
 #[cfg(feature = "reader")]
 mod error;
+#[cfg(feature = "reader")]
+pub mod excerpt;
 #[cfg(feature = "reader")]
 pub mod file_io;
 #[cfg(feature = "reader")]
@@ -44,6 +49,8 @@ mod recording;
 #[cfg(feature = "reader")]
 pub mod request_table;
 #[cfg(feature = "reader")]
+mod restricted_recording;
+#[cfg(feature = "reader")]
 mod run_description;
 #[cfg(feature = "reader")]
 pub mod samples;
@@ -51,6 +58,8 @@ pub mod samples;
 pub mod seal;
 #[cfg(feature = "reader")]
 pub mod sealed;
+#[cfg(feature = "reader")]
+mod table_blocks;
 #[cfg(feature = "testing")]
 pub mod testing;
 #[cfg(feature = "reader")]
@@ -64,5 +73,6 @@ pub use self::{
     process_calls::ProcessCalls,
     recording::{IncompleteReason, Recording},
     run_description::RunDescription,
-    thread_calls::{ThreadCallReader, TimedCall},
+    table_blocks::TimedCall,
+    thread_calls::ThreadCallReader,
 };

@@ -83,6 +83,11 @@ impl ThreadOffCpu {
         ThreadOffCpu::new(self.thread, self.intervals.iter().chain(&self.absences).map(converted).collect())
     }
 
+    /// The intervals in which no thread had the number.
+    pub(crate) fn absences(&self) -> &[OffCpuInterval] {
+        &self.absences
+    }
+
     /// The intervals.
     pub fn intervals(&self) -> &[OffCpuInterval] {
         &self.intervals

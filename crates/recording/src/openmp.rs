@@ -2,8 +2,8 @@
 //!
 //! A rank that ran none has no file. Otherwise `rank-00000.omp` holds, as LEB128 numbers, for each region: the call site, the calling thread
 //! plus one (0: it does not call MPI), the number of regions around it, 1 if it was in progress when the recording ended (else 0), the number of executions, begin in ticks (as a signed distance from that of the
-//! previous one), duration, span, the sum of the longest times, the number of threads, and for each thread seven durations. All durations are in
-//! ticks. A CRC-32 of all that ends the file.
+//! previous one), duration, span, the sum of the longest times, the number of threads, and for each thread seven durations; the number of locks, and
+//! for each thread, call site, acquisitions, time waited and time held. All durations are in ticks. A CRC-32 of all that ends the file.
 
 use std::path::Path;
 
@@ -11,9 +11,11 @@ use crate::checked_file::{self, Magic};
 use crate::error::Error;
 use crate::sealed::varint;
 
-const MAGIC: &Magic = b"SINOPMP1";
+const MAGIC: &Magic = b"SINOPMP2";
 /// More threads than any machine has: the file is damaged.
 const MAX_THREADS: u64 = 1 << 16;
+/// More locks than a region has.
+const MAX_LOCKS: u64 = 1 << 20;
 
 /// A region that was executed once, or several times in a row: short executions are summed up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +40,23 @@ pub struct RegionExecution {
     pub longest: u64,
     /// The threads of the team, by their number.
     pub threads: Vec<RegionThread>,
+    /// Where the threads got locks, or entered critical sections.
+    pub locks: Vec<RegionLock>,
+}
+
+/// What a thread did at one place where it gets a lock, or enters a critical section.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RegionLock {
+    /// Number of the thread in the team.
+    pub thread: u16,
+    /// The call site.
+    pub site: u32,
+    /// How often it got the lock.
+    pub acquisitions: u64,
+    /// How long it waited.
+    pub waited: u64,
+    /// How long it had the lock.
+    pub held: u64,
 }
 
 /// What a thread did in a region.
@@ -96,6 +115,9 @@ impl RegionExecution {
         for thread in &mut self.threads {
             *thread = RegionThread::from_array(thread.to_array().map(&duration));
         }
+        for lock in &mut self.locks {
+            (lock.waited, lock.held) = (duration(lock.waited), duration(lock.held));
+        }
     }
 }
 
@@ -127,6 +149,12 @@ fn encode(bytes: &mut Vec<u8>, region: &RegionExecution, previous: i64) {
     for duration in region.threads.iter().flat_map(|thread| thread.to_array()) {
         varint::encode(bytes, duration);
     }
+    varint::encode(bytes, region.locks.len() as u64);
+    for lock in &region.locks {
+        for number in [lock.thread.into(), lock.site.into(), lock.acquisitions, lock.waited, lock.held] {
+            varint::encode(bytes, number);
+        }
+    }
 }
 
 fn decode(mut rest: &[u8]) -> Option<Vec<RegionExecution>> {
@@ -150,6 +178,7 @@ fn decode_region(rest: &mut &[u8], previous: i64) -> Option<RegionExecution> {
         span: varint::decode(rest)?,
         longest: varint::decode(rest)?,
         threads: Vec::new(),
+        locks: Vec::new(),
     };
     let threads = varint::decode(rest).filter(|threads| *threads < MAX_THREADS)?;
     for _ in 0..threads {
@@ -158,6 +187,16 @@ fn decode_region(rest: &mut &[u8], previous: i64) -> Option<RegionExecution> {
             *duration = varint::decode(rest)?;
         }
         region.threads.push(RegionThread::from_array(durations));
+    }
+    let locks = varint::decode(rest).filter(|locks| *locks < MAX_LOCKS)?;
+    for _ in 0..locks {
+        region.locks.push(RegionLock {
+            thread: varint::decode(rest)? as u16,
+            site: varint::decode(rest)? as u32,
+            acquisitions: varint::decode(rest)?,
+            waited: varint::decode(rest)?,
+            held: varint::decode(rest)?,
+        });
     }
     Some(region)
 }
@@ -184,8 +223,17 @@ mod tests {
             span: 1 << 41,
             longest: 90,
             threads: vec![thread(80), thread(90)],
+            locks: vec![RegionLock { thread: 1, site: 9, acquisitions: 3, waited: 3, held: 6 }],
         };
-        let second = RegionExecution { begin: 100, caller: None, level: 1, is_unfinished: true, threads: vec![thread(1)], ..first.clone() };
+        let second = RegionExecution {
+            begin: 100,
+            caller: None,
+            level: 1,
+            is_unfinished: true,
+            threads: vec![thread(1)],
+            locks: Vec::new(),
+            ..first.clone()
+        };
         vec![first, second]
     }
 

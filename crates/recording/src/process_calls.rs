@@ -17,10 +17,14 @@ pub struct ProcessCalls<'a> {
 impl Recording {
     /// The calls of a rank in order of their return, in constant memory. Empty for a rank without data and for a profile.
     pub fn calls(&self, rank: u32) -> Result<ProcessCalls<'_>, Error> {
+        if let Some(threads) = self.excerpt_threads(rank) {
+            let cursors = threads.iter().map(|thread| ThreadCursor::new(ThreadBlocks::Memory(&thread.calls))).collect();
+            return Ok(ProcessCalls { cursors });
+        }
         let mut cursors = Vec::new();
         for thread in self.threads(rank)? {
             if let Some((rank, blocks)) = self.open_blocks(rank)? {
-                cursors.push(ThreadCursor::new(ThreadBlocks {
+                cursors.push(ThreadCursor::new(ThreadBlocks::File {
                     recording: self,
                     rank,
                     blocks: blocks.for_thread(thread),
@@ -86,24 +90,28 @@ impl<'a> ThreadCursor<'a> {
     }
 }
 
-/// The calls of one thread, one block at a time.
-struct ThreadBlocks<'a> {
-    recording: &'a Recording,
-    rank: &'a RecordedRank,
-    blocks: BlockReader,
-    builder: TableBuilder,
+/// The calls of one thread.
+#[expect(clippy::large_enum_variant, reason = "there is one for each thread of a rank")]
+enum ThreadBlocks<'a> {
+    /// Of a file, one block at a time.
+    File { recording: &'a Recording, rank: &'a RecordedRank, blocks: BlockReader, builder: TableBuilder },
+    /// Of a part of a recording.
+    Memory(&'a CallTable),
 }
 
 impl ThreadBlocks<'_> {
     /// Loads the next block; `false` at the end.
     fn advance(&mut self) -> bool {
-        let ThreadBlocks { recording, rank, blocks, builder: part } = self;
+        let ThreadBlocks::File { recording, rank, blocks, builder: part } = self else { return false };
         part.clear();
         recording.next_block(rank, blocks, |block| part.add(block, recording.functions(), &rank.clock))
     }
 
     /// The current block.
     fn table(&self) -> &CallTable {
-        &self.builder.table
+        match self {
+            ThreadBlocks::File { builder, .. } => &builder.table,
+            ThreadBlocks::Memory(table) => table,
+        }
     }
 }

@@ -13,6 +13,7 @@
 //! The block header holds a cursor that is advanced when a call returns. The words after the cursor describe the call in progress, so the
 //! call in which a process was killed is preserved. A closed block has a checksum.
 
+pub mod counters;
 pub mod file_io;
 pub mod off_cpu;
 pub mod openmp;

@@ -10,8 +10,10 @@ use tempfile::TempDir;
 
 use crate::call_paths::CallPaths;
 use crate::call_table::{CallDescriptor, CallTable, DescriptorTotals};
+use crate::counters::{self, CounterIntervals, RankCounters};
 use crate::definitions::{LIVE_DIR, MAX_RANKS, parse_ranks};
 use crate::error::Error;
+use crate::excerpt::RecordingExcerpt;
 use crate::file_io::{self, RankFileIo};
 use crate::header::{self, CallSiteDefinition, ProcessExit, RecordedRank, RecordingHeader};
 use crate::neighbours::{self, TopologyNeighbours};
@@ -40,6 +42,8 @@ pub struct Recording {
     stack_frames: OnceLock<Vec<StackFrame>>,
     /// Problems found in the files of ranks.
     faults: Mutex<BTreeMap<u32, IncompleteReason>>,
+    /// The part that is read instead of the whole.
+    excerpt: Option<RecordingExcerpt>,
     /// Temporary directory with the sealed copy of an unsealed recording.
     _temporary: Option<TempDir>,
 }
@@ -107,6 +111,14 @@ impl Recording {
         Ok(Recording::new(header, temporary.path().to_owned(), Some(temporary)))
     }
 
+    /// Opens several recordings whose parts are to be compared: the callers that tell the call paths of a line apart are the same in all.
+    pub fn open_all<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Vec<Recording>, Error> {
+        let mut recordings: Vec<Recording> = paths.into_iter().map(|path| Recording::open(path.as_ref())).collect::<Result<_, _>>()?;
+        let call_paths = CallPaths::of_several(&recordings.iter().map(|recording| &recording.header.sites[..]).collect::<Vec<_>>());
+        recordings.iter_mut().zip(call_paths).for_each(|(recording, paths)| recording.call_paths = OnceLock::from(paths));
+        Ok(recordings)
+    }
+
     fn new(header: RecordingHeader, folder: PathBuf, temporary: Option<TempDir>) -> Recording {
         Recording {
             functions: FunctionTable::from_names(&header.operations),
@@ -119,12 +131,25 @@ impl Recording {
             call_paths: OnceLock::new(),
             stack_frames: OnceLock::new(),
             faults: Mutex::default(),
+            excerpt: None,
             _temporary: temporary,
         }
     }
 
+    /// The same recording, of which only a part is read.
+    pub(crate) fn with_excerpt(self, excerpt: RecordingExcerpt) -> Recording {
+        Recording { excerpt: Some(excerpt), ..self }
+    }
+
+    pub(crate) fn excerpt(&self) -> Option<&RecordingExcerpt> {
+        self.excerpt.as_ref()
+    }
+
     /// The calls of a rank, one table per thread, as far as they are readable. Empty for a rank without data and for a profile.
     pub fn tables(&self, rank: u32) -> Result<Vec<CallTable>, Error> {
+        if let Some(threads) = self.excerpt_threads(rank) {
+            return Ok(threads.iter().map(|thread| thread.calls.clone()).collect());
+        }
         let Some((rank, mut blocks)) = self.open_blocks(rank)?.filter(|_| !self.header.profile) else { return Ok(Vec::new()) };
         let mut builders: BTreeMap<u16, TableBuilder> = BTreeMap::new();
         for (thread, calls) in self.count_calls(rank)? {
@@ -139,6 +164,9 @@ impl Recording {
 
     /// The threads of a rank that called MPI. Empty for a rank without data and for a profile.
     pub fn threads(&self, rank: u32) -> Result<Vec<u16>, Error> {
+        if let Some(threads) = self.excerpt_threads(rank) {
+            return Ok(threads.iter().map(|thread| thread.calls.thread).collect());
+        }
         let threads = self.header.rank(rank).filter(|_| !self.header.profile).map(|rank| self.count_calls(rank)).transpose()?;
         Ok(threads.unwrap_or_default().into_keys().collect())
     }
@@ -157,7 +185,8 @@ impl Recording {
     pub fn off_cpu(&self, rank: u32) -> Result<Vec<ThreadOffCpu>, Error> {
         let Some(clock) = self.header.rank(rank).map(|rank| rank.clock.to_fixed_point()) else { return Ok(Vec::new()) };
         let threads = off_cpu::read(self.folder(), rank)?;
-        Ok(threads.iter().map(|thread| thread.map_times(|ticks| clock.ticks_to_ns(ticks as u64))).collect())
+        let threads = threads.iter().map(|thread| thread.map_times(|ticks| clock.ticks_to_ns(ticks as u64)));
+        Ok(self.cut_off_cpu(rank, threads.collect()))
     }
 
     /// The samples of a rank's threads. Empty if there are none, and if the file is damaged.
@@ -169,7 +198,15 @@ impl Recording {
             thread.samples.retain(|sample| (sample.frame as usize) < frames);
             thread.samples.iter_mut().for_each(|sample| sample.time = clock.ticks_to_ns(sample.time as u64));
         }
+        self.cut_samples(rank, &mut threads);
         Ok(threads)
+    }
+
+    /// What was counted of a rank's threads between MPI calls, or between samples. Empty if nothing was, and if the file is damaged.
+    pub fn counters(&self, rank: u32, intervals: CounterIntervals) -> Result<RankCounters, Error> {
+        let Some(clock) = self.header.rank(rank).map(|rank| rank.clock.to_fixed_point()) else { return Ok(RankCounters::default()) };
+        let counters = counters::read(self.folder(), rank, intervals)?.map_times(|ticks| clock.ticks_to_ns(ticks as u64));
+        Ok(self.cut_counters(rank, counters))
     }
 
     /// The frames of sampled stacks, each after its caller. Empty if there are no samples.
@@ -181,6 +218,11 @@ impl Recording {
         Ok(self.stack_frames.get_or_init(|| frames))
     }
 
+    /// Whether there is a file of the OpenMP regions of a rank.
+    pub fn has_openmp_regions(&self, rank: u32) -> bool {
+        self.folder().join(openmp::file_name(rank)).exists()
+    }
+
     /// The OpenMP regions of a rank, in the order of their begin. Empty if it ran none, if they were not recorded, and if the file is damaged.
     pub fn openmp_regions(&self, rank: u32) -> Result<Vec<RegionExecution>, Error> {
         let Some(clock) = self.header.rank(rank).map(|rank| rank.clock.to_fixed_point()) else { return Ok(Vec::new()) };
@@ -188,12 +230,14 @@ impl Recording {
         for region in &mut regions {
             region.map_times(|ticks| clock.ticks_to_ns(ticks as u64), |ticks| clock.duration_ns(ticks) as u64);
         }
-        Ok(regions)
+        Ok(self.cut_openmp_regions(rank, regions))
     }
 
-    /// What a rank did with files. Empty if it used none, if that was not recorded, and if the file is damaged.
+    /// What a rank did with files. Empty if it used none, if that was not recorded, if the file is damaged, and in a part of a recording.
     pub fn file_io(&self, rank: u32) -> Result<RankFileIo, Error> {
-        let Some(clock) = self.header.rank(rank).map(|rank| rank.clock) else { return Ok(RankFileIo::default()) };
+        let Some(clock) = self.header.rank(rank).filter(|_| self.excerpt.is_none()).map(|rank| rank.clock) else {
+            return Ok(RankFileIo::default());
+        };
         let mut io = file_io::read(self.folder(), rank)?;
         let fixed = clock.to_fixed_point();
         io.convert(|ticks| fixed.ticks_to_ns(ticks as u64), clock.ns_per_tick);
@@ -205,6 +249,9 @@ impl Recording {
     /// Tags and request identities are cleared, because totals do not depend on them. In a profile, and with tens of thousands of different
     /// descriptors, the sizes in a descriptor are the upper bound of a size class; the sizes in the totals are exact.
     pub fn totals(&self, rank: u32) -> Result<Vec<(CallDescriptor, DescriptorTotals)>, Error> {
+        if let Some(threads) = self.excerpt_threads(rank) {
+            return Ok(Recording::excerpt_totals(threads));
+        }
         let Some((rank, mut blocks)) = self.open_blocks(rank)? else { return Ok(Vec::new()) };
         let (mut totals, mut builder) = (TotalsBuilder::default(), TableBuilder::new(0, 0));
         self.for_each_block(rank, &mut blocks, |block| {
@@ -253,7 +300,9 @@ impl Recording {
             Some(rank) if rank.end == ProcessExit::CutShort => Some(IncompleteReason::CutShort),
             Some(_) => None,
         };
-        (0..self.header.size as u32).filter_map(|rank| Some((rank, faults.get(&rank).copied().or_else(|| reason(rank))?))).collect()
+        // A rank that has nothing in a part of the run is not incomplete.
+        let ranks = (0..self.header.size as u32).filter(|rank| self.excerpt.is_none() || known.contains_key(rank));
+        ranks.filter_map(|rank| Some((rank, faults.get(&rank).copied().or_else(|| reason(rank))?))).collect()
     }
 
     /// Members of a communicator as ranks of the recording, in communicator order; empty if the index is invalid.
@@ -332,6 +381,9 @@ impl Recording {
     /// Number of calls of each thread in the file of a rank.
     fn count_calls(&self, rank: &RecordedRank) -> Result<BTreeMap<u16, usize>, Error> {
         let mut counts = BTreeMap::new();
+        if self.excerpt.is_some() {
+            return Ok(counts);
+        }
         let Some((_, mut blocks)) = self.open_blocks(rank.rank)? else { return Ok(counts) };
         while let Some(header) = blocks.next_header() {
             match header {

@@ -5,6 +5,7 @@
 
 mod clocks;
 mod communicators;
+mod counters;
 mod cython;
 mod file_io;
 mod group_ids;
@@ -219,6 +220,7 @@ impl LiveRun {
             .par_iter()
             .map(|(member, translator)| {
                 off_cpu::write(staging, member.rank, member.process())?;
+                counters::write(staging, member.rank, member.process())?;
                 openmp::write(staging, member.rank, member.process(), &translator.sites)?;
                 rank_file::write(staging, member.rank, member.raw, translator)
             })

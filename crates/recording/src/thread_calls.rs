@@ -9,17 +9,7 @@ use crate::error::Error;
 use crate::header::RecordedRank;
 use crate::recording::Recording;
 use crate::sealed::{BlockHeader, BlockReader, BlockRows, RowPosition};
-
-/// One call: the computation before it, its duration and its descriptor.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TimedCall {
-    /// Nanoseconds since the previous call returned; 0 for the first.
-    pub computation_ns: i64,
-    /// Duration of the call in nanoseconds.
-    pub duration_ns: i64,
-    /// Index in [`ThreadCallReader::descriptors`].
-    pub descriptor: u16,
-}
+use crate::table_blocks::{TableBlocks, TimedCall};
 
 /// Reads the calls of one thread in order.
 pub struct ThreadCallReader<'a> {
@@ -39,6 +29,8 @@ pub struct ThreadCallReader<'a> {
     first_enter_ns: i64,
     /// Nanoseconds between the last call of the previous block and the first of this one.
     gap_ns: i64,
+    /// The calls in memory, of a part of a recording.
+    in_memory: Option<TableBlocks<'a>>,
 }
 
 impl Recording {
@@ -64,6 +56,10 @@ impl<'a> ThreadCallReader<'a> {
             started: false,
             first_enter_ns: 0,
             gap_ns: 0,
+            in_memory: recording.excerpt_threads(rank.rank).and_then(|threads| {
+                let own = threads.iter().find(|own| own.calls.thread == thread)?;
+                Some(TableBlocks::new(&own.calls))
+            }),
         }
     }
 
@@ -74,16 +70,25 @@ impl<'a> ThreadCallReader<'a> {
 
     /// Enter time of the first call of the last chunk, in nanoseconds since the start of the recording.
     pub fn first_enter_ns(&self) -> i64 {
+        if let Some(calls) = &self.in_memory {
+            return calls.first_enter_ns();
+        }
         self.first_enter_ns
     }
 
     /// Number of the thread's next request at the start of the current block.
     pub fn first_request(&self) -> u64 {
+        if let Some(calls) = &self.in_memory {
+            return calls.first_request();
+        }
         self.block.as_ref().map_or(0, |(header, _)| header.first_request)
     }
 
     /// Replaces `calls` by up to `max_calls` next calls of the current block; by none at its end.
     pub fn read_calls(&mut self, max_calls: usize, calls: &mut Vec<TimedCall>) {
+        if let Some(in_memory) = &mut self.in_memory {
+            return in_memory.read_calls(max_calls, calls);
+        }
         calls.clear();
         let Some(rows) = self.block.as_ref().and_then(|(header, bytes)| BlockRows::from_block(header, bytes)) else { return };
         let clock = self.rank.clock.to_fixed_point();
@@ -104,6 +109,9 @@ impl<'a> ThreadCallReader<'a> {
 
     /// Moves to the next readable block; `false` at the end. Unreadable blocks are noted in the recording.
     pub fn next_block(&mut self) -> Result<bool, Error> {
+        if let Some(calls) = &mut self.in_memory {
+            return Ok(calls.next_block(&mut self.descriptors));
+        }
         let mut buffer = self.block.take().map(|(_, bytes)| bytes).unwrap_or_default();
         let mut blocks = if self.at == 0 { BlockReader::open(&self.path)? } else { BlockReader::open_at(&self.path, self.at)? };
         blocks = blocks.for_thread(self.thread).with_buffer(std::mem::take(&mut buffer));

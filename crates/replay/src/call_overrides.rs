@@ -2,32 +2,88 @@
 //!
 //! They change the program, not the machine; all other calls take their recorded time after their dependency.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use sintonia_mpi::FunctionRole;
+use sintonia_mpi::{BlockingMode, FunctionRole};
 use sintonia_recording::call_table::CallDescriptor;
+use sintonia_recording::raw;
 
 use crate::schedule::LocationId;
 
 /// Up to this size, messages take about as long as empty ones on any network.
 const SMALL_BYTES: u64 = 4096;
 
-/// Computation of at most this length between two messages only prepares the next one.
-pub const MAX_PREPARATION_S: f64 = 1e-6;
+/// Computation of at most this length between two calls only prepares the next one.
+const MIN_PREPARATION_S: f64 = 1e-6;
 
-/// Function, peer and communicator: two consecutive calls with the same signature could be merged.
-pub type MessageSignature = (u16, i32, u32);
+/// Longer computation is work, however long the call before it took.
+const MAX_PREPARATION_S: f64 = 1e-5;
 
-/// Signature of the small message a call sends or receives, if any.
-pub fn small_message(call: &CallDescriptor) -> Option<MessageSignature> {
+/// A repeated sequence of more calls than this is not recognised.
+const MAX_PERIOD: usize = 6;
+
+/// Function, peer and communicator or window: two consecutive calls with the same signature could be merged.
+pub type CallSignature = (u16, i32, u32);
+
+/// Signature of a call that moves little data or synchronises those that do; `None` if it cannot be merged with others.
+pub fn mergeable_call(call: &CallDescriptor) -> Option<CallSignature> {
     let bytes = match call.function.role() {
-        FunctionRole::Send => call.bytes_sent(),
+        FunctionRole::Send | FunctionRole::Put => call.bytes_sent(),
         // The size of a nonblocking receive is only known later, so the buffer size counts.
-        FunctionRole::Receive => call.received,
+        FunctionRole::Receive | FunctionRole::Get => call.received,
+        FunctionRole::SendReceive | FunctionRole::Collective(_) | FunctionRole::Exchange => call.bytes_sent().max(call.received),
+        FunctionRole::WindowSync => 0,
+        FunctionRole::CompleteOne | FunctionRole::CompleteAll if call.function.definition().mode == BlockingMode::Blocking => {
+            return Some((call.function.0, call.requests.len() as i32, raw::NO_OBJECT));
+        }
         _ => return None,
     };
-    (call.peer >= 0 && bytes <= SMALL_BYTES).then_some((call.function.0, call.peer, call.object))
+    let to_peer = !matches!(call.function.role(), FunctionRole::Send | FunctionRole::Receive) || call.peer >= 0;
+    (to_peer && bytes <= SMALL_BYTES).then_some((call.function.0, call.peer, call.object))
+}
+
+/// Finds calls that repeat those before them with hardly any computation in between: one message, put or epoch for each element, where
+/// one for all would do.
+#[derive(Clone, Debug, Default)]
+pub struct RepetitionTracker {
+    /// The last calls, the latest first: signature, and whether hardly anything was computed before the call.
+    recent: VecDeque<(CallSignature, bool)>,
+    /// Duration of the last call in seconds.
+    last_s: f64,
+}
+
+impl RepetitionTracker {
+    /// Whether a call repeats an earlier one of a short sequence, given the computation before it in seconds.
+    pub fn repeats(&self, signature: Option<CallSignature>, gap_s: f64) -> bool {
+        let Some(signature) = signature.filter(|_| self.is_short(gap_s)) else { return false };
+        for (known, short_gap) in &self.recent {
+            if *known == signature {
+                return true;
+            }
+            if !short_gap {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Notes the next call, the computation before it and its duration in seconds.
+    pub fn note(&mut self, signature: Option<CallSignature>, gap_s: f64, duration_s: f64) {
+        let short_gap = self.is_short(gap_s);
+        self.last_s = duration_s;
+        let Some(signature) = signature else {
+            self.recent.clear();
+            return;
+        };
+        self.recent.truncate(MAX_PERIOD - 1);
+        self.recent.push_front((signature, short_gap));
+    }
+
+    fn is_short(&self, gap_s: f64) -> bool {
+        gap_s <= (self.last_s / 2.0).clamp(MIN_PREPARATION_S, MAX_PREPARATION_S)
+    }
 }
 
 /// What-if change of a call.
@@ -43,15 +99,17 @@ pub enum CallOverride {
     SharedByRanks,
     /// It overlaps with the computation after it.
     Overlapped,
-    /// A small message is merged with the one before it.
+    /// A call with little data is merged with an equal one before it.
     Merged,
     /// Messages are received in arrival order.
     ArrivalOrder,
+    /// The sender sends what it computes in parts, and the first of them is enough to go on.
+    SentInParts,
 }
 
 impl CallOverride {
     /// Whether it is in a bit set.
-    pub(crate) fn is_set_in(self, set: u8) -> bool {
+    pub(crate) fn is_set_in(self, set: u16) -> bool {
         set & 1 << self as u8 != 0
     }
 }
@@ -60,10 +118,16 @@ impl CallOverride {
 pub type CallIndex = u64;
 
 /// Overridden calls. The default is none. What was observed of individual calls is shared by all replays of a run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CallOverrides {
     /// Bit set of [`CallOverride`] by call site.
-    sites: FxHashMap<u32, u8>,
+    sites: FxHashMap<u32, u16>,
+    /// Number of parts for [`CallOverride::SentInParts`].
+    pub parts: f64,
+    /// Seconds by which messages received at a call site are there earlier.
+    earlier_s: FxHashMap<u32, f64>,
+    /// Factor on the own time of the calls at a site.
+    factors: FxHashMap<u32, f64>,
     /// Ranks on other hosts.
     pub relocation: Option<RankRelocation>,
     /// Sends recorded to wait for their receives, in order: they would wait again.
@@ -83,14 +147,48 @@ pub struct RankRelocation {
     pub factor: f64,
 }
 
+impl Default for CallOverrides {
+    fn default() -> CallOverrides {
+        CallOverrides {
+            sites: FxHashMap::default(),
+            earlier_s: FxHashMap::default(),
+            factors: FxHashMap::default(),
+            parts: 1.0,
+            relocation: None,
+            waiting_sends: Arc::default(),
+            deferrable_receives: Arc::default(),
+        }
+    }
+}
+
 impl CallOverrides {
     /// Adds an override for the calls at a site.
     pub fn add(&mut self, site: u32, change: CallOverride) {
         *self.sites.entry(site).or_default() |= 1 << change as u8;
     }
 
+    /// The messages received at a site are there earlier by this many seconds.
+    pub fn add_earlier(&mut self, site: u32, seconds: f64) {
+        *self.earlier_s.entry(site).or_default() += seconds;
+    }
+
+    /// The calls at a site take this multiple of their time after their dependency.
+    pub fn add_factor(&mut self, site: u32, factor: f64) {
+        *self.factors.entry(site).or_insert(1.0) *= factor;
+    }
+
+    /// Seconds by which the messages received at a site are there earlier.
+    pub(crate) fn earlier_s_at(&self, site: u32) -> f64 {
+        self.earlier_s.get(&site).copied().unwrap_or(0.0)
+    }
+
+    /// Factor on the own time of the calls at a site.
+    pub(crate) fn factor_at(&self, site: u32) -> f64 {
+        self.factors.get(&site).copied().unwrap_or(1.0)
+    }
+
     /// Bit set of the overrides at a site.
-    pub(crate) fn mask_at(&self, site: u32) -> u8 {
+    pub(crate) fn mask_at(&self, site: u32) -> u16 {
         self.sites.get(&site).copied().unwrap_or(0)
     }
 
@@ -112,5 +210,30 @@ impl RankRelocation {
     pub(crate) fn becomes_local(&self, sender: u32, receiver: u32) -> bool {
         let together = |hosts: &[u32]| hosts.get(sender as usize) == hosts.get(receiver as usize);
         !together(&self.old_hosts) && together(&self.new_hosts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn merged(calls: &[(Option<CallSignature>, f64)]) -> Vec<bool> {
+        let mut tracker = RepetitionTracker::default();
+        let decide = |(signature, gap_s): &(Option<CallSignature>, f64)| {
+            let repeats = tracker.repeats(*signature, *gap_s);
+            tracker.note(*signature, *gap_s, 1e-6);
+            repeats
+        };
+        calls.iter().map(decide).collect()
+    }
+
+    #[test]
+    fn a_repeated_sequence_is_merged_until_something_is_computed() {
+        let (put, fence) = (Some((1, 0, 0)), Some((2, -1, 0)));
+        assert_eq!(merged(&[(put, 1.0), (put, 0.0), (put, 0.0)]), [false, true, true]);
+        assert_eq!(merged(&[(put, 1.0), (fence, 0.0), (put, 0.0), (fence, 0.0)]), [false, false, true, true]);
+        assert_eq!(merged(&[(put, 1.0), (put, 1.0), (put, 0.0)]), [false, false, true]);
+        assert_eq!(merged(&[(put, 1.0), (fence, 1.0), (put, 0.0), (fence, 0.0)]), [false, false, false, true]);
+        assert_eq!(merged(&[(put, 1.0), (None, 0.0), (put, 0.0)]), [false, false, false], "something else is in between");
     }
 }

@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sintonia_collective::{CollectiveAlgorithm, LibraryRules};
 use sintonia_fit::SplitMix64;
 use sintonia_machine::CollectiveKind;
+use sintonia_program::history::CollectiveDependencies;
 
 use crate::Error;
 use crate::call_overrides::{CallIndex, CallOverrides};
@@ -39,6 +40,8 @@ pub struct ReplayChanges {
     pub call_overrides: Option<CallOverrides>,
     /// Which waiting for a core is removed.
     pub core_waits: CoreWaitRemoval,
+    /// Which ranks made members of collectives wait, beyond what MPI requires; only on the recorded network.
+    pub collective_dependencies: Option<Arc<CollectiveDependencies>>,
     /// Calls whose dependency never arrives complete anyway: a truncated recording is not complete.
     pub force_progress: bool,
 }

@@ -1,8 +1,11 @@
 //! A replay scenario: schedule, machine and what-if changes. Runs as many replays as the predicted interval, the baseline and the
 //! sensitivity need.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashSet;
 use sintonia_machine::{Machine, MessageMetric, Named, OperationTiming, PairClass};
+use sintonia_program::history::CollectiveDependencies;
 
 use crate::Error;
 use crate::changes::{ComputeNoise, DurationChange, RankLoads, ReplayChanges, SegmentChange};
@@ -63,6 +66,8 @@ pub(crate) struct ScenarioInputs {
     network: RecordedNetwork,
     /// Balanced compute times, if asked for.
     loads: RankLoads,
+    /// What members of collectives waited for; unused with a machine.
+    dependencies: Option<Arc<CollectiveDependencies>>,
 }
 
 impl ReplayScenario<'_> {
@@ -80,7 +85,12 @@ impl ReplayScenario<'_> {
             Some(_) => RecordedNetwork::default(),
             None => replay(self.schedule, &recorded_costs(), &ReplayChanges::default(), None)?.network,
         };
-        Ok(ScenarioInputs { network: seen, loads: self.balanced_loads()? })
+        Ok(ScenarioInputs { network: seen, loads: self.balanced_loads()?, dependencies: self.dependencies()? })
+    }
+
+    /// What members of collectives waited for. Unchanged calls end as recorded, whatever they waited for.
+    fn dependencies(&self) -> Result<Option<Arc<CollectiveDependencies>>, Error> {
+        if self.machine.is_some() || self.what_ifs.is_empty() { Ok(None) } else { self.schedule.collective_dependencies() }
     }
 
     fn balanced_loads(&self) -> Result<RankLoads, Error> {
@@ -129,15 +139,17 @@ impl ReplayScenario<'_> {
     }
 
     fn run_as_recorded(&self) -> Result<ScenarioResult, Error> {
-        let before = replay_undisturbed(self.schedule)?;
+        let dependencies = self.dependencies()?;
+        let unchanged = ReplayChanges { collective_dependencies: dependencies.clone(), ..ReplayChanges::default() };
+        let before = replay_without_core_waits(self.schedule, &unchanged)?;
         let seen = before.network;
         if self.what_ifs.is_empty() {
-            let seconds = self.disturbed_interval(&before, seen, &ReplayChanges::default())?;
+            let seconds = self.disturbed_interval(&before, seen, &unchanged)?;
             let undisturbed_s = None;
             return Ok(ScenarioResult { seconds, outcome: before, baseline: None, recorded_network: Some(seen), undisturbed_s });
         }
         let network = self.recorded_network(seen)?;
-        let changes = self.changes(&ScenarioInputs { network: seen, loads: self.balanced_loads()? })?;
+        let changes = self.changes(&ScenarioInputs { network: seen, loads: self.balanced_loads()?, dependencies })?;
         let outcome = replay(self.schedule, &ReplayCosts::Recorded(network), &changes, None)?;
         let seconds = self.disturbed_interval(&outcome, network, &changes)?;
         Ok(ScenarioResult { seconds, outcome, baseline: Some(before), recorded_network: Some(network), undisturbed_s: None })
@@ -263,7 +275,8 @@ impl ReplayScenario<'_> {
     }
 
     fn changes(&self, inputs: &ScenarioInputs) -> Result<ReplayChanges, Error> {
-        let mut changes = ReplayChanges { loads: inputs.loads.clone(), ..ReplayChanges::default() };
+        let mut changes =
+            ReplayChanges { loads: inputs.loads.clone(), collective_dependencies: inputs.dependencies.clone(), ..ReplayChanges::default() };
         for what_if in &self.what_ifs {
             match what_if {
                 WhatIf::NoContention => changes.no_contention = true,
@@ -307,10 +320,14 @@ impl ReplayScenario<'_> {
 /// Replays a schedule without waiting for a core. Calls that such waiting disturbed take what undisturbed messages take, which a first
 /// replay finds out.
 pub fn replay_undisturbed(schedule: &dyn Schedule) -> Result<ReplayResult, Error> {
-    let first = replay(schedule, &recorded_costs(), &ReplayChanges::default(), None)?;
+    replay_without_core_waits(schedule, &ReplayChanges::default())
+}
+
+fn replay_without_core_waits(schedule: &dyn Schedule, changes: &ReplayChanges) -> Result<ReplayResult, Error> {
+    let first = replay(schedule, &recorded_costs(), changes, None)?;
     match first.core_waits.disturbed_calls {
         0 => Ok(first),
-        _ => replay(schedule, &ReplayCosts::Recorded(first.network), &ReplayChanges::default(), None),
+        _ => replay(schedule, &ReplayCosts::Recorded(first.network), changes, None),
     }
 }
 

@@ -13,12 +13,15 @@ mod smpi;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 pub use crate::send_mode::SendMode;
 pub use action::{
     CallCompletion, CollectiveAction, PeerEnvelope, ReceiveAction, ReplayAction, Request, SendAction, WildcardMatch, WindowSync,
 };
 pub use goal::OrderedGoal;
 pub use recording::action_of_call;
+use sintonia_program::history::CollectiveDependencies;
 use sintonia_recording::call_table::CallDescriptor;
 
 use crate::Error;
@@ -81,6 +84,11 @@ pub trait Schedule: std::marker::Sync {
     fn neighbours(&self, communicator: u32, rank: u32) -> NeighbourRanks {
         let _ = (communicator, rank);
         NeighbourRanks::default()
+    }
+
+    /// Which ranks made members of collectives wait, beyond what MPI requires; `None` if that is unknown.
+    fn collective_dependencies(&self) -> Result<Option<Arc<CollectiveDependencies>>, Error> {
+        Ok(None)
     }
 
     /// Number of call sites.

@@ -61,6 +61,8 @@ struct HostSystem {
     free_bytes_here: u64,
     /// What a recording can tell about times off the processor.
     off_cpu: OffCpuSource,
+    /// Whether the kernel knows the counters of the processor.
+    processor_counters: bool,
     /// `kernel.perf_event_paranoid`, if the kernel has it.
     perf_event_paranoid: Option<i32>,
 }
@@ -106,6 +108,7 @@ impl DoctorReport {
         writeln!(out, "System\n  {} cores, Linux {}", self.system.cores, self.system.kernel)?;
         writeln!(out, "  calls are {kept} when a process is killed; {} free", crate::text::format_bytes(self.system.free_bytes_here))?;
         writeln!(out, "  {}", off_cpu_text(&self.system))?;
+        writeln!(out, "  {}", counters_text(&self.system))?;
         for advice in &self.advice {
             writeln!(out, "Note: {advice}")?;
         }
@@ -170,10 +173,24 @@ fn detect_clock() -> ClockSource {
     ClockSource { source, time_stamp_counter }
 }
 
+/// Events of one's own threads are allowed up to this value of `kernel.perf_event_paranoid`.
+const MOST_PARANOID: i32 = 2;
+
+/// Whether the kernel knows the counters of the processor; those with two kinds of cores have a device for each.
+fn has_processor_counters() -> bool {
+    ["cpu", "cpu_core"].iter().any(|device| Path::new("/sys/bus/event_source/devices").join(device).exists())
+}
+
+fn counters_text(system: &HostSystem) -> &'static str {
+    match system.perf_event_paranoid {
+        Some(level) if level <= MOST_PARANOID && system.processor_counters => "instructions, cycles and cache misses are counted",
+        Some(level) if level <= MOST_PARANOID => "page faults are counted; the kernel does not know the counters of the processor",
+        _ => "nothing is counted, and threads are not sampled without signals (see kernel.perf_event_paranoid)",
+    }
+}
+
 /// What a recording can tell about times off the processor, as far as files tell: a container may forbid more.
 fn detect_off_cpu(perf_event_paranoid: Option<i32>) -> OffCpuSource {
-    // Context switches of one's own threads are allowed up to here.
-    const MOST_PARANOID: i32 = 2;
     if std::fs::read("/proc/thread-self/schedstat").is_err() {
         OffCpuSource::Totals
     } else if perf_event_paranoid.is_some_and(|level| level <= MOST_PARANOID) {
@@ -202,6 +219,7 @@ fn detect_system() -> HostSystem {
         survives_kill_here: is_mmap_safe(kind),
         free_bytes_here: free,
         off_cpu: detect_off_cpu(perf_event_paranoid),
+        processor_counters: has_processor_counters(),
         perf_event_paranoid,
     }
 }

@@ -32,6 +32,9 @@ pub(crate) struct ExportArgs {
     /// With --to collapsed: the rank is the outermost frame of each stack
     #[arg(long)]
     by_rank: bool,
+    /// With --to otf2: leave out samples; calls are then ENTER and LEAVE events, not CALLING_CONTEXT_ENTER and _LEAVE
+    #[arg(long)]
+    no_samples: bool,
     /// Replace an existing file
     #[arg(long)]
     force: bool,
@@ -110,6 +113,9 @@ pub(crate) fn run(args: ExportArgs) -> Result<ExitCode, Error> {
     if args.by_rank && format != ExportFormat::Collapsed {
         usage_error("--by-rank is for --to collapsed")
     }
+    if args.no_samples && format != ExportFormat::Otf2 {
+        usage_error("--no-samples is for --to otf2")
+    }
     let path = args.output_path(format);
     let device = check_output(&path, format, args.force)?;
     let recording = Recording::open(&args.recording)?;
@@ -174,6 +180,7 @@ fn check_output(path: &Path, format: ExportFormat, force: bool) -> Result<bool, 
 
 fn write_recording(args: &ExportArgs, format: ExportFormat, recording: &Recording, path: &Path) -> Result<ExportSummary, Error> {
     let write = match format {
+        ExportFormat::Otf2 if args.no_samples => otf2::write_without_samples,
         ExportFormat::Otf2 => otf2::write,
         ExportFormat::Paraver => paraver::write,
         ExportFormat::Perfetto => perfetto::write,
@@ -230,7 +237,15 @@ mod tests {
     use super::*;
 
     fn args(output: Option<&str>, to: Option<ExportFormat>) -> ExportArgs {
-        ExportArgs { recording: "runs/a.sin".into(), to, output: output.map(Into::into), by_rank: false, force: false, json: false }
+        ExportArgs {
+            recording: "runs/a.sin".into(),
+            to,
+            output: output.map(Into::into),
+            by_rank: false,
+            no_samples: false,
+            force: false,
+            json: false,
+        }
     }
 
     fn format(path: &str, to: Option<ExportFormat>) -> Option<ExportFormat> {

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use sintonia_formats::{dot, metis};
 use sintonia_plot::program_graph::dot as program_dot;
 use sintonia_program::CommunicationGraph;
-use sintonia_program::graph::ProgramGraph;
+use sintonia_program::graph::{FoldedGraph, ProgramGraph};
 use sintonia_recording::Recording;
 use sintonia_view::program_graph;
 
@@ -34,6 +34,10 @@ pub(crate) struct GraphArgs {
     /// Overview of the program graph: its phases
     #[arg(long)]
     overview: bool,
+    /// Depth of the program graph: 1 shows its phases, 2 the functions and loops in them, and so on [default: the greatest with at most 40
+    /// operations and folded functions]
+    #[arg(long, value_name = "N", requires = "program", value_parser = clap::value_parser!(u16).range(1..))]
+    depth: Option<u16>,
     /// Output file: .graph (METIS), .dot (GraphViz), .json or, for the program graph, .svg [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -111,15 +115,19 @@ fn write_program(args: &GraphArgs, format: GraphFormat, recording: &Recording) -
         let name = args.recording.display();
         return Err(Error::Other(format!("{name} is a profile (record --profile): without the order of calls there is no program graph")));
     }
-    let progress = ProgressBar::new("reading ranks", ProgramGraph::PASSES * recording.header.ranks.len());
+    let progress = ProgressBar::new("reading ranks", ProgramGraph::PASSES_WITH_HISTORY * recording.header.ranks.len());
     let graph = ProgramGraph::from_recording(recording, || progress.step())?;
     drop(progress);
     let title = program_graph::title(&args.recording, recording);
+    let depth = args.depth.map_or_else(|| program_graph::default_depth(&graph), usize::from);
+    let folded = FoldedGraph::at_depth(&graph, depth);
     args.write(|out| match format {
+        GraphFormat::Json if args.depth.is_some() => output::write_json_line(out, &program_graph::folded_json(&folded, recording)),
         GraphFormat::Json => output::write_json_line(out, &program_graph::graph_json(&graph, recording)),
-        GraphFormat::Svg => program_graph::write_drawing(&graph, recording, title, args.overview, out),
-        GraphFormat::Dot => program_dot::write(&program_graph::build_drawing(&graph, recording, title), out),
-        _ => display::render(&graph, recording, &title, args.overview, out),
+        GraphFormat::Svg if args.overview => program_graph::write_overview(&graph, title, out),
+        GraphFormat::Svg => program_graph::write_drawing(&folded, recording, title, out),
+        GraphFormat::Dot => program_dot::write(&program_graph::build_drawing(&folded, recording, title), out),
+        _ => display::render(&folded, recording, &title, args.overview, out),
     })
 }
 

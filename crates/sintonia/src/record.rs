@@ -19,6 +19,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use sintonia_link::{RendezvousServer, local_addresses};
 use sintonia_recording::RunDescription;
+use sintonia_recording::counter_event::{CounterEvent, MAX_EVENTS};
 use sintonia_recording::definitions::LIVE_DIR;
 use sintonia_recording::program_name::find_executable;
 use sintonia_recording::seal::{SealOptions, SealReport, seal};
@@ -50,6 +51,10 @@ pub(crate) struct RecordArgs {
     /// Samples of each thread per second on the processor, or off [default: 99, where the kernel allows it without signals]
     #[arg(long, value_name = "HZ|off", value_parser = parse_sampling)]
     sample: Option<SamplingRate>,
+    /// Up to four events to count between MPI calls and between samples, by the names of `perf list`, or off [default: instructions, cycles and
+    /// cache misses where the host counts them, else page faults]
+    #[arg(long, value_name = "EVENTS|off", value_parser = parse_counters)]
+    counters: Option<String>,
     /// OpenMP regions: record them or not [default: on]
     #[arg(long, value_name = "on|off", value_parser = ["on", "off"])]
     openmp: Option<String>,
@@ -172,6 +177,9 @@ fn environment(args: &RecordArgs, folder: &Path) -> Result<Vec<(&'static str, Os
     }
     if let Some(rate) = args.sample {
         environment.push(("SINTONIA_SAMPLE", rate.to_string().into()));
+    }
+    if let Some(counters) = &args.counters {
+        environment.push(("SINTONIA_COUNTERS", counters.into()));
     }
     if let Some(io) = &args.io {
         environment.push(("SINTONIA_IO", io.into()));
@@ -303,6 +311,22 @@ fn parse_sampling(text: &str) -> Result<SamplingRate, String> {
         Ok(hertz @ 1..=10_000) => Ok(SamplingRate::Hertz(hertz)),
         _ => Err("expected a number from 1 to 10000, or `off`".into()),
     }
+}
+
+/// Checks a list of events, or `off`.
+fn parse_counters(text: &str) -> Result<String, String> {
+    let names: Vec<&str> = text.split(',').collect();
+    if let Some(unknown) = names.iter().find(|name| text != "off" && CounterEvent::from_name(name).is_none()) {
+        let known: Vec<&str> = CounterEvent::names().collect();
+        return Err(format!(
+            "'{unknown}' is not an event; known are {}, and rNNN with the number of an event of the processor",
+            known.join(", ")
+        ));
+    }
+    if names.len() > MAX_EVENTS {
+        return Err(format!("at most {MAX_EVENTS} events can be counted in a run"));
+    }
+    Ok(text.into())
 }
 
 /// Parses a number of frames, or `off`.

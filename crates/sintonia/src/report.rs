@@ -1,6 +1,7 @@
 //! `sintonia report`: where the time of a recorded run goes, why, and what to do about it.
 
 mod compare;
+mod counter_display;
 mod display;
 mod explain;
 mod file_display;
@@ -8,6 +9,8 @@ mod function_display;
 mod hosts;
 mod html;
 mod openmp_display;
+mod place_text;
+mod region_args;
 mod thread_display;
 mod tuning;
 
@@ -23,6 +26,7 @@ use sintonia_view::ReportJson;
 use crate::error::usage_error;
 use crate::progress::ProgressBar;
 use crate::{Error, help, output, process_group};
+use region_args::RegionArgs;
 
 /// The width of a screen.
 const SCREEN_COLUMNS: usize = 100;
@@ -52,6 +56,8 @@ pub(crate) struct ReportArgs {
     /// Explain a kind of wait state or advice, such as late_sender
     #[arg(long, value_name = "KIND", conflicts_with_all = ["recordings", "all", "json", "weak", "html"])]
     explain: Option<String>,
+    #[command(flatten)]
+    region: RegionArgs,
 }
 
 /// Runs `sintonia report`.
@@ -61,6 +67,9 @@ pub(crate) fn run(args: ReportArgs) -> Result<ExitCode, Error> {
     }
     match args.recordings.len() {
         0 | 1 if args.weak => usage_error("--weak needs several recordings to compare"),
+        _ if args.html.is_some() && args.region.selection().is_some() => {
+            usage_error("--html is about the whole run: the page itself selects a part of it")
+        }
         2.. if args.all => usage_error("--all works with one recording; several are compared on one screen"),
         _ => process_group::run_in_group(|group| print_report(&args, group)),
     }
@@ -78,12 +87,19 @@ fn print_report(args: &ReportArgs, group: &dyn ProcessGroup) -> Result<ExitCode,
 fn show_one(path: &Path, args: &ReportArgs, group: &dyn ProcessGroup) -> Result<(), Error> {
     let recording = Recording::open(path)?;
     let progress = ProgressBar::new("reading ranks", RunSummary::progress_steps(&recording));
-    let summary = RunSummary::from_recording(&recording, group, &|activity, steps| progress.advance(activity, steps))?;
+    let advance = |activity: &'static str, steps: usize| progress.advance(activity, steps);
+    let (summary, is_whole) = match args.region.selection() {
+        Some(selection) => {
+            let region = region_args::select(&path.display().to_string(), recording, &selection)?;
+            (RunSummary::from_region(&region, group, &advance)?, false)
+        }
+        None => (RunSummary::from_recording(&recording, group, &advance)?, true),
+    };
     drop(progress);
     if group.own_index() > 0 {
         return Ok(());
     }
-    let log = decision::read_run_log(path).map_err(|error| Error::Other(error.to_string()))?;
+    let log = decision::read_run_log(path).map_err(|error| Error::Other(error.to_string()))?.filter(|_| is_whole);
     output::write_stdout(|out| match args.json {
         true => output::write_json_line(out, &ReportJson { summary: &summary, tuning: log.as_deref() }),
         false => {
@@ -94,12 +110,21 @@ fn show_one(path: &Path, args: &ReportArgs, group: &dyn ProcessGroup) -> Result<
 }
 
 fn compare_runs(paths: &[PathBuf], args: &ReportArgs, group: &dyn ProcessGroup) -> Result<(), Error> {
-    let read = |path: &PathBuf| -> Result<RunEfficiency, Error> {
-        let recording = Recording::open(path)?;
+    let read = |(path, recording): (&PathBuf, Recording)| -> Result<RunEfficiency, Error> {
+        let name = path.display().to_string();
         let progress = ProgressBar::new("reading ranks", RunEfficiency::progress_steps(&recording));
-        Ok(RunEfficiency::from_recording(&path.display().to_string(), &recording, group, &|| progress.step())?)
+        let (recording, region) = match args.region.selection() {
+            Some(selection) => {
+                let region = region_args::select(&name, recording, &selection)?;
+                (region.recording, Some(region.description))
+            }
+            None => (recording, None),
+        };
+        let mut efficiency = RunEfficiency::from_recording(&name, &recording, group, &|| progress.step())?;
+        efficiency.region = region;
+        Ok(efficiency)
     };
-    let runs: Vec<RunEfficiency> = paths.iter().map(read).collect::<Result<_, Error>>()?;
+    let runs: Vec<RunEfficiency> = paths.iter().zip(Recording::open_all(paths)?).map(read).collect::<Result<_, Error>>()?;
     if group.own_index() > 0 {
         return Ok(());
     }

@@ -52,11 +52,45 @@ pub fn format_percent(share: f64) -> String {
     }
 }
 
+/// A range of times, with one unit if both ends have the same: 3.10 to 3.62 s.
+pub fn format_seconds_range(from: f64, to: f64) -> String {
+    join_range(&format_seconds(from), &format_seconds(to))
+}
+
+/// A range of shares: 38 to 45 %.
+pub fn format_percent_range(from: f64, to: f64) -> String {
+    join_range(&format_percent(from), &format_percent(to))
+}
+
+/// Both ends of a range, or one if they read the same.
+fn join_range(from: &str, to: &str) -> String {
+    if from == to {
+        return to.to_owned();
+    }
+    match (from.split_once(' '), to.split_once(' ')) {
+        (Some((figure, unit)), Some((_, other))) if unit == other => format!("{figure} to {to}"),
+        _ => format!("{from} to {to}"),
+    }
+}
+
 /// A power of two as an amount of data.
 pub fn binary_bytes(bytes: u64) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let power = (bytes.max(1).ilog2() / 10).min(6);
     format!("{} {}", bytes >> (10 * power), UNITS[power as usize])
+}
+
+/// A number with three digits and the prefix of its power of a thousand: 1.23 G.
+pub fn format_quantity(number: f64) -> String {
+    const PREFIXES: [&str; 6] = ["", " k", " M", " G", " T", " P"];
+    let mut scaled = number;
+    let mut prefixes = PREFIXES.iter();
+    let mut prefix = prefixes.next().unwrap_or(&"");
+    while scaled.abs() >= 999.5 {
+        let Some(next) = prefixes.next() else { break };
+        (scaled, prefix) = (scaled / 1000.0, next);
+    }
+    if prefix.is_empty() && scaled.fract() == 0.0 { format!("{scaled}") } else { format!("{}{prefix}", format_three_digits(scaled)) }
 }
 
 fn format_three_digits(number: f64) -> String {
@@ -87,12 +121,27 @@ mod tests {
     }
 
     #[test]
+    fn ranges_name_a_common_unit_once() {
+        assert_eq!(format_seconds_range(3.1, 3.62), "3.10 to 3.62 s");
+        assert_eq!(format_seconds_range(0.95, 1.02), "950 ms to 1.02 s");
+        assert_eq!(format_percent_range(0.38, 0.45), "38 to 45 %");
+        assert_eq!(format_percent_range(0.003, 0.03), "<1 to 3 %");
+        assert_eq!(format_percent_range(0.451, 0.453), "45 %");
+    }
+
+    #[test]
     fn bytes_have_a_unit_that_suits_them() {
         for (value, text) in
             [(0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (123_456, "123 kB"), (999_900, "1.00 MB"), (u64::MAX, "18.4 EB")]
         {
             assert_eq!(format_bytes(value), text);
         }
+    }
+
+    #[test]
+    fn large_numbers_have_a_prefix() {
+        let numbers = [0.0, 7.0, 999.0, 999.6, 1234.0, 2e9, 3.5e16, 0.25];
+        assert_eq!(numbers.map(format_quantity), ["0", "7", "999", "1.00 k", "1.23 k", "2.00 G", "35.0 P", "0.25"]);
     }
 
     #[test]

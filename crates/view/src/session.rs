@@ -67,9 +67,9 @@ impl ViewSession {
     /// Opens recordings.
     pub fn open(paths: &[PathBuf]) -> Result<ViewSession, Error> {
         let memory = Arc::default();
-        let open = |path: &PathBuf| OpenRecording::open(path, &memory).map(Arc::new);
+        let open = |(path, recording): (&PathBuf, Recording)| Arc::new(OpenRecording::new(path, recording, &memory));
         Ok(ViewSession {
-            recordings: paths.iter().map(open).collect::<Result<_, _>>()?,
+            recordings: paths.iter().zip(Recording::open_all(paths)?).map(open).collect(),
             memory_permit: Arc::clone(&memory),
             ..ViewSession::default()
         })
@@ -98,9 +98,9 @@ fn header_stamp(recording: &Recording) -> Option<FileStamp> {
 }
 
 impl OpenRecording {
-    fn open(path: &Path, memory: &Arc<ExclusivePermit>) -> Result<OpenRecording, Error> {
-        let recording = Arc::new(Recording::open(path)?);
-        Ok(OpenRecording {
+    fn new(path: &Path, recording: Recording, memory: &Arc<ExclusivePermit>) -> OpenRecording {
+        let recording = Arc::new(recording);
+        OpenRecording {
             path: path.to_owned(),
             stamp: header_stamp(&recording),
             recording,
@@ -110,7 +110,7 @@ impl OpenRecording {
             timeline: Arc::default(),
             stacks: Arc::default(),
             memory_permit: Arc::clone(memory),
-        })
+        }
     }
 
     /// The name of its folder.
@@ -152,7 +152,7 @@ impl OpenRecording {
         self.check_has_calls()?;
         let this = Arc::clone(self);
         let work = move |progress: &JobProgress| ProgramGraph::from_recording(&this.recording, || progress.step()).map_err(to_refusal);
-        let steps = ProgramGraph::PASSES * self.recording.header.ranks.len();
+        let steps = ProgramGraph::PASSES_WITH_HISTORY * self.recording.header.ranks.len();
         self.program.answer(JobRequest { description: "building the program graph".into(), steps, permit: None, work }, then)
     }
 
@@ -187,6 +187,11 @@ impl OpenRecording {
     /// Whether it has samples.
     pub(crate) fn has_samples(&self) -> bool {
         self.recording.stack_frames().is_ok_and(|frames| !frames.is_empty())
+    }
+
+    /// Whether it has a timeline with OpenMP regions.
+    pub(crate) fn has_regions(&self) -> bool {
+        !self.recording.header.profile && self.recording.header.ranks.iter().any(|rank| self.recording.has_openmp_regions(rank.rank))
     }
 
     /// Answers from sampled stacks.

@@ -37,6 +37,9 @@ pub(crate) struct RecordedStacks {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct StackFunction {
     pub name: String,
+    /// The name for labels, without parameters and template arguments, if it differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub short_name: Option<String>,
     pub file: Option<String>,
     pub module: String,
     pub kind: ModuleKind,
@@ -117,7 +120,7 @@ impl RecordedStacks {
         let tree = CallTree::from_frames(&frames);
         let mut functions: Vec<StackFunction> = tree.functions.iter().map(StackFunction::of).collect();
         let mut add = |name: &str, kind| {
-            functions.push(StackFunction { name: name.to_owned(), file: None, module: String::new(), kind });
+            functions.push(StackFunction { name: name.to_owned(), short_name: None, file: None, module: String::new(), kind });
             functions.len() as u32 - 1
         };
         let kernel = add("[kernel]", ModuleKind::Kernel);
@@ -181,7 +184,9 @@ impl StackFunction {
         let file_name = function.module.rsplit('/').next().unwrap_or_default();
         let is_library = file_name.ends_with(".so") || file_name.contains(".so.") || file_name.starts_with('[');
         let kind = if is_library { ModuleKind::Library } else { ModuleKind::Program };
-        StackFunction { name: function.name.clone(), file: function.file.clone(), module: function.module.clone(), kind }
+        let (name, short_name) = (function.name.clone(), function.short_name());
+        let short_name = (short_name != name).then_some(short_name);
+        StackFunction { name, short_name, file: function.file.clone(), module: function.module.clone(), kind }
     }
 }
 

@@ -38,6 +38,7 @@ pub(crate) const SUBJECTS: &[PageSubject] = &[
     report::SUBJECT,
     timeline::TIMELINE,
     timeline::CALLS,
+    timeline::REGIONS,
     timeline::MESSAGES,
     timeline::FIND,
     communication::SUBJECT,

@@ -1,7 +1,7 @@
 //! Timeline queries: activity of every rank over time, from the whole run down to single calls.
 //!
 //! The row of a rank shows what most of its active threads do, as the efficiencies of a report count them. Lists of calls contain the calls
-//! of all threads.
+//! of all threads. The threads can also have a row each, with the OpenMP regions in which they take part.
 
 mod calls;
 mod core_plane;
@@ -9,9 +9,12 @@ mod find;
 mod messages;
 mod params;
 mod raster;
+mod regions;
 mod row_groups;
 #[cfg(test)]
 mod tests;
+mod thread_lanes;
+mod thread_raster;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,6 +28,7 @@ use crate::answer::{PageQuery, QueryAnswer, QueryError};
 pub(crate) use crate::cache_file::{Error, FileStamp};
 use crate::index::{ThreadPainter, TimelineIndex};
 use core_plane::CoreIntervals;
+use thread_lanes::OuterRegions;
 
 /// The timeline of one recording.
 pub(crate) struct RecordingTimeline {
@@ -35,6 +39,7 @@ pub(crate) struct RecordingTimeline {
     /// Ranks with the same behaviour, if known without the analysis.
     roles: Option<Vec<RankRole>>,
     cores: CoreIntervals,
+    regions: OuterRegions,
 }
 
 /// When an analysis that failed for lack of memory is tried again.
@@ -62,7 +67,7 @@ impl RecordingTimeline {
         let index = if recording.header.profile { None } else { Some(TimelineIndex::open(&recording, progress)?) };
         let made = index.as_ref().and_then(|index| TimelineAnalysis::find(&recording, index));
         let analysis = Mutex::new(made.map_or(AnalysisState::NotRequested, |analysis| AnalysisState::Ready(Arc::new(analysis))));
-        Ok(RecordingTimeline { recording, index, analysis, roles: None, cores: CoreIntervals::default() })
+        Ok(RecordingTimeline { recording, index, analysis, roles: None, cores: CoreIntervals::default(), regions: OuterRegions::default() })
     }
 
     /// Sets the roles, so that they do not depend on the analysis.
@@ -106,7 +111,7 @@ impl RecordingTimeline {
         self.set_analysis_state(state);
     }
 
-    /// Answers a query about `timeline`, `calls`, `messages` or `find`.
+    /// Answers a query about `timeline`, `calls`, `regions`, `messages` or `find`.
     pub(crate) fn answer(&self, query: &PageQuery) -> Result<QueryAnswer, QueryError> {
         let Some(index) = &self.index else {
             let reason = "the recording is a profile and has no single calls: record again without --profile to get a timeline";
@@ -118,11 +123,12 @@ impl RecordingTimeline {
             _ => None,
         };
         let roles = self.roles.as_deref().or_else(|| analysis.map(TimelineAnalysis::roles));
-        let context = TimelineContext { recording: &self.recording, index, analysis, roles, cores: &self.cores };
+        let context = TimelineContext { recording: &self.recording, index, analysis, roles, cores: &self.cores, regions: &self.regions };
         match (query.subject.as_str(), analysis) {
             ("timeline", None) if query.param("by") == Some("role") && roles.is_none() => state.into_answer(),
             ("timeline", _) => raster::answer(context, query),
             ("calls", _) => calls::answer(context, query),
+            ("regions", _) => regions::answer(context, query),
             ("find", None) if query.param("wait").is_some() => state.into_answer(),
             ("find", _) => find::answer(context, query),
             ("messages", None) => state.into_answer(),
@@ -164,6 +170,7 @@ struct TimelineContext<'a> {
     analysis: Option<&'a TimelineAnalysis>,
     roles: Option<&'a [RankRole]>,
     cores: &'a CoreIntervals,
+    regions: &'a OuterRegions,
 }
 
 impl<'a> TimelineContext<'a> {

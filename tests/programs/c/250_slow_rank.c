@@ -1,6 +1,6 @@
-/* Three kinds of work, of 20, 30 and 10 ms, and rank 1 takes half as long again for each of them, as on a slow processor: the
- * program gives all ranks the same to do.
- * The report: slow_rank, naming rank 1.
+/* Three kinds of work, of 20, 30 and 10 ms, and rank 1 takes half as long again for each of them, whatever it does. Nothing shows that its
+ * processor is slow: it may have more of the data.
+ * The report: load_imbalance, naming rank 1, once for all three.
  * It would save what rank 1 takes longer than the average of all.
  * ranks: 3
  */
@@ -21,7 +21,7 @@ int main(int argc, char **argv) {
         MPI_Allreduce(&out, &in, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD); /*site:last*/
     }
     meet();
-    if (rank == 0) injected("slow_rank", "last", uneven());
+    if (rank == 0) injected("load_imbalance", "last", uneven());
     finish();
     return 0;
 }

@@ -8,6 +8,7 @@ use sintonia_otf2::reference::{AttributeRef, CallingContextRef, SourceCodeLocati
 use sintonia_otf2::{AttributeList, Value};
 use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
 use sintonia_recording::raw;
+use sintonia_recording::samples::Sample;
 
 use crate::otf2::id_table::IdTable;
 
@@ -43,10 +44,18 @@ pub(super) enum CallAttribute {
     Request,
     /// Process id; Score-P's attribute of the ProgramBegin event.
     ProcessId,
+    /// Flags of a sample, where its calling context does not express them.
+    SampleFlags,
+    /// Frame of a sample, where its calling context does not express it.
+    SampleFrame,
+    /// Time between two calls that a metric ends, in nanoseconds.
+    SegmentLength,
+    /// Time between two samples that a metric ends, in nanoseconds.
+    SampleLength,
 }
 
 impl CallAttribute {
-    pub(super) const ALL: [CallAttribute; 14] = [
+    pub(super) const ALL: [CallAttribute; 18] = [
         CallAttribute::SourceLine,
         CallAttribute::CallSite,
         CallAttribute::Parts,
@@ -61,6 +70,10 @@ impl CallAttribute {
         CallAttribute::Value,
         CallAttribute::Request,
         CallAttribute::ProcessId,
+        CallAttribute::SampleFlags,
+        CallAttribute::SampleFrame,
+        CallAttribute::SegmentLength,
+        CallAttribute::SampleLength,
     ];
 
     /// Name, type and description.
@@ -84,6 +97,12 @@ impl CallAttribute {
             CallAttribute::Value => ("SINTONIA_VALUE", ValueType::INT32, "Error code, or the level of MPI_Pcontrol"),
             CallAttribute::Request => ("SINTONIA_REQUEST", ValueType::UINT64, "Request that the call created"),
             CallAttribute::ProcessId => ("ProcessId", ValueType::UINT64, "Process identifier"),
+            CallAttribute::SampleFrame => ("SINTONIA_FRAME", ValueType::UINT32, "Innermost frame of the sample, by its index"),
+            CallAttribute::SegmentLength => ("SINTONIA_SEGMENT", ValueType::UINT64, "Time since the previous call, in nanoseconds"),
+            CallAttribute::SampleLength => ("SINTONIA_SAMPLE_TIME", ValueType::UINT64, "Time since the previous sample, in nanoseconds"),
+            CallAttribute::SampleFlags => {
+                ("SINTONIA_SAMPLE", ValueType::UINT16, "Sample in the kernel (1), in MPI (2), with a stack that is not complete (4)")
+            }
         }
     }
 
@@ -173,9 +192,33 @@ impl CallAttributeList {
                 CallAttribute::Received => descriptor.received = value,
                 CallAttribute::Created => descriptor.created = value as u32,
                 CallAttribute::Value => descriptor.value = value as i32,
-                CallAttribute::SourceLine | CallAttribute::CallSite | CallAttribute::Request | CallAttribute::ProcessId => {}
+                CallAttribute::SourceLine
+                | CallAttribute::CallSite
+                | CallAttribute::Request
+                | CallAttribute::ProcessId
+                | CallAttribute::SampleFlags
+                | CallAttribute::SampleFrame
+                | CallAttribute::SegmentLength
+                | CallAttribute::SampleLength => {}
             }
         }
+    }
+
+    /// Adds attributes for what differs in a sample from what its calling context expresses: its frame, if that has one, and in MPI or not.
+    pub(super) fn add_sample_differences(&mut self, frame: Option<u32>, in_mpi: bool, sample: &Sample) {
+        if frame != Some(sample.frame) {
+            self.add(CallAttribute::SampleFrame, sample.frame.into());
+        }
+        let expressed = Sample { in_mpi, in_kernel: false, is_truncated: false, ..*sample };
+        self.add_if_different(CallAttribute::SampleFlags, sample_flags(&expressed), sample_flags(sample));
+    }
+
+    /// The sample of an event whose calling context expresses a frame and whether it is in MPI; none without a frame.
+    pub(super) fn to_sample(&self, time: i64, frame: Option<u32>, in_mpi: bool) -> Option<Sample> {
+        let frame = self.get(CallAttribute::SampleFrame).map(|frame| frame as u32).or(frame)?;
+        let sample = Sample { time, frame, in_kernel: false, in_mpi, is_truncated: false };
+        let flags = self.get(CallAttribute::SampleFlags).unwrap_or_else(|| sample_flags(&sample));
+        Some(Sample { in_kernel: flags & 1 != 0, in_mpi: flags & 2 != 0, is_truncated: flags & 4 != 0, ..sample })
     }
 
     /// Adds an attribute for each field in which a listed request differs from what its event expresses.
@@ -198,6 +241,11 @@ impl CallAttributeList {
             }
         }
     }
+}
+
+/// The flags of a sample as the attribute has them.
+fn sample_flags(sample: &Sample) -> u64 {
+    u64::from(sample.in_kernel) | u64::from(sample.in_mpi) << 1 | u64::from(sample.is_truncated) << 2
 }
 
 fn i32_bits(number: i32) -> u64 {

@@ -3,13 +3,15 @@
 //! OTF2 has separate records for blocking and nonblocking operations, and fields that no recording has; here they are joined. Ranks are
 //! communicator ranks, and everything else is referred to by its definition.
 
-use sintonia_otf2::Event;
 use sintonia_otf2::NO_ROOT;
 use sintonia_otf2::code::{
     CollectiveOp, IoAccessMode, IoCreationFlags, IoOperationFlags, IoOperationMode, IoStatusFlags, LockType, MeasurementMode,
     RmaAtomicType, RmaSyncLevel, RmaSyncType,
 };
-use sintonia_otf2::reference::{CallingContextRef, CommRef, GroupRef, IoHandleRef, ParameterRef, RegionRef, RmaWinRef, StringRef};
+use sintonia_otf2::reference::{
+    CallingContextRef, CommRef, GroupRef, InterruptGeneratorRef, IoHandleRef, MetricRef, ParameterRef, RegionRef, RmaWinRef, StringRef,
+};
+use sintonia_otf2::{Event, Value};
 
 /// A collective on a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,17 +60,45 @@ pub(super) struct IoOperation {
     pub bytes: u64,
 }
 
-/// An MPI-related event.
+/// The value of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MetricValue {
+    Integer(i64),
+    /// The bits of a floating-point number.
+    Double(u64),
+}
+
+impl MetricValue {
+    fn from_otf2(value: &Value) -> MetricValue {
+        match value {
+            Value::Double(number) => MetricValue::Double(number.to_bits()),
+            other => MetricValue::Integer(other.to_bits() as i64),
+        }
+    }
+
+    fn to_otf2(self) -> Value {
+        match self {
+            MetricValue::Integer(number) => Value::Int64(number),
+            MetricValue::Double(bits) => Value::Double(f64::from_bits(bits)),
+        }
+    }
+}
+
+/// An MPI-related event, or one that belongs to calls: a sample or a metric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MpiEvent {
     /// A region is entered.
     Enter(u32),
     /// A region is left.
     Leave(u32),
-    /// A region is entered, given by its calling context.
-    CallingContextEnter(u32),
+    /// A region is entered, given by its calling context; the unwind distance.
+    CallingContextEnter(u32, u32),
     /// A region is left, given by its calling context.
     CallingContextLeave(u32),
+    /// A sample in a calling context: the unwind distance, and the interrupt generator.
+    CallingContextSample(u32, u32, u32),
+    /// Readings of a metric class.
+    Metric(u32, Vec<MetricValue>),
     /// Program start: name and arguments.
     ProgramBegin(u32, Vec<u32>),
     /// Program end with exit status.
@@ -153,8 +183,14 @@ impl MpiEvent {
         Some(match event {
             Event::Enter { region } => MpiEvent::Enter(region.0),
             Event::Leave { region } => MpiEvent::Leave(region.0),
-            Event::CallingContextEnter { calling_context, .. } => MpiEvent::CallingContextEnter(calling_context.0),
+            Event::CallingContextEnter { calling_context, unwind_distance } => {
+                MpiEvent::CallingContextEnter(calling_context.0, unwind_distance)
+            }
             Event::CallingContextLeave { calling_context } => MpiEvent::CallingContextLeave(calling_context.0),
+            Event::CallingContextSample { calling_context, unwind_distance, interrupt_generator } => {
+                MpiEvent::CallingContextSample(calling_context.0, unwind_distance, interrupt_generator.0)
+            }
+            Event::Metric { metric, values } => MpiEvent::Metric(metric.0, values.iter().map(MetricValue::from_otf2).collect()),
             Event::ProgramBegin { program_name, arguments } => {
                 MpiEvent::ProgramBegin(program_name.0, arguments.into_iter().map(|argument| argument.0).collect())
             }
@@ -249,10 +285,18 @@ impl MpiEvent {
         match *self {
             MpiEvent::Enter(region) => Event::Enter { region: RegionRef(region) },
             MpiEvent::Leave(region) => Event::Leave { region: RegionRef(region) },
-            MpiEvent::CallingContextEnter(context) => {
-                Event::CallingContextEnter { calling_context: CallingContextRef(context), unwind_distance: 0 }
+            MpiEvent::CallingContextEnter(context, unwind_distance) => {
+                Event::CallingContextEnter { calling_context: CallingContextRef(context), unwind_distance }
             }
             MpiEvent::CallingContextLeave(context) => Event::CallingContextLeave { calling_context: CallingContextRef(context) },
+            MpiEvent::CallingContextSample(context, unwind_distance, generator) => Event::CallingContextSample {
+                calling_context: CallingContextRef(context),
+                unwind_distance,
+                interrupt_generator: InterruptGeneratorRef(generator),
+            },
+            MpiEvent::Metric(metric, ref values) => {
+                Event::Metric { metric: MetricRef(metric), values: values.iter().map(|value| value.to_otf2()).collect() }
+            }
             MpiEvent::ProgramBegin(name, ref arguments) => {
                 Event::ProgramBegin { program_name: StringRef(name), arguments: arguments.iter().copied().map(StringRef).collect() }
             }
@@ -377,8 +421,10 @@ mod tests {
         let events = [
             MpiEvent::Enter(0),
             MpiEvent::Leave(300),
-            MpiEvent::CallingContextEnter(7),
+            MpiEvent::CallingContextEnter(7, 2),
             MpiEvent::CallingContextLeave(7),
+            MpiEvent::CallingContextSample(7, 1, 3),
+            MpiEvent::Metric(2, vec![MetricValue::Integer(-5), MetricValue::Double(0.5_f64.to_bits())]),
             MpiEvent::ProgramBegin(1, vec![2, 3]),
             MpiEvent::ProgramEnd(-1),
             MpiEvent::MpiSend(message, None),

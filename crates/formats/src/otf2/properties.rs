@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use sintonia_recording::counters::{CounterDefinition, CounterIntervals};
 use sintonia_recording::header::{NeighbourClass, ProcessExit, RecordedRank, RecordingHeader};
 use sintonia_recording::host::HostDescription;
 
@@ -25,6 +26,12 @@ pub(super) const PREFIX: &str = "SINTONIA_";
 pub(super) const MODULE: &str = "SINTONIA_MODULE";
 /// The offset of a call site in its module.
 pub(super) const OFFSET: &str = "SINTONIA_OFFSET";
+/// The index of a frame of sampled stacks.
+pub(super) const FRAME: &str = "SINTONIA_FRAME";
+/// The module of such a frame.
+pub(super) const FRAME_MODULE: &str = "SINTONIA_FRAME_MODULE";
+/// The number of samples of a thread that were lost.
+pub(super) const LOST_SAMPLES: &str = "SINTONIA_LOST_SAMPLES";
 /// The number of a thread in its process.
 pub(super) const THREAD: &str = "SINTONIA_THREAD";
 /// The processors on which a thread may run at its first call.
@@ -61,6 +68,10 @@ const DROPPED: &str = "SINTONIA_DROPPED";
 const DAMAGED: &str = "SINTONIA_DAMAGED_BLOCKS";
 const LIMITS: &str = "SINTONIA_LIMITS";
 const USAGE: &str = "SINTONIA_USAGE";
+const SAMPLING: &str = "SINTONIA_SAMPLING";
+const COUNTED: &str = "SINTONIA_COUNTED";
+const SEGMENT_COUNTERS: &str = "SINTONIA_COUNTERS";
+const SAMPLE_COUNTERS: &str = "SINTONIA_SAMPLE_COUNTERS";
 
 pub(super) fn run_properties(header: &RecordingHeader) -> Vec<Property> {
     let json = |value: serde_json::Value| PropertyValue::String(value.to_string());
@@ -119,8 +130,31 @@ pub(super) fn rank_properties(rank: &RecordedRank) -> Vec<Property> {
         (DAMAGED, PropertyValue::Uint64(rank.damaged_blocks)),
     ];
     facts.extend(rank.limits.as_ref().map(|limits| (LIMITS, json(serde_json::json!(limits)))));
+    facts.extend(rank.sampling.map(|sampling| (SAMPLING, json(serde_json::json!(sampling)))));
+    facts.extend(rank.counters.as_ref().map(|counters| (COUNTED, json(serde_json::json!(counters)))));
     facts.extend((!rank.usage.is_empty()).then(|| (USAGE, json(serde_json::json!(rank.usage)))));
     facts
+}
+
+/// The property with the counters of a rank.
+pub(super) fn counters_property(intervals: CounterIntervals, counters: &[CounterDefinition]) -> Property {
+    (counters_name(intervals), PropertyValue::String(serde_json::json!(counters).to_string()))
+}
+
+/// The counters of a rank, from its properties.
+pub(super) fn parse_counters(properties: &[(String, PropertyValue)], intervals: CounterIntervals) -> Vec<CounterDefinition> {
+    let found = properties.iter().find(|(name, _)| name == counters_name(intervals));
+    match found {
+        Some((_, PropertyValue::String(json))) => serde_json::from_str(json).unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
+fn counters_name(intervals: CounterIntervals) -> &'static str {
+    match intervals {
+        CounterIntervals::Segments => SEGMENT_COUNTERS,
+        CounterIntervals::Samples => SAMPLE_COUNTERS,
+    }
 }
 
 /// The property of a host.
@@ -158,6 +192,8 @@ pub(super) fn apply_rank_property(rank: &mut RecordedRank, name: &str, value: &P
         (DROPPED, PropertyValue::Uint64(number)) => rank.dropped = *number,
         (DAMAGED, PropertyValue::Uint64(number)) => rank.damaged_blocks = *number,
         (LIMITS, PropertyValue::String(json)) => rank.limits = serde_json::from_str(json).ok(),
+        (COUNTED, PropertyValue::String(json)) => rank.counters = serde_json::from_str(json).ok(),
+        (SAMPLING, PropertyValue::String(json)) => rank.sampling = serde_json::from_str(json).ok(),
         (USAGE, PropertyValue::String(json)) => rank.usage = serde_json::from_str(json).unwrap_or_default(),
         _ => {}
     }
@@ -195,6 +231,7 @@ fn end_name(end: ProcessExit) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sintonia_recording::definitions::{CountersDefinition, SamplingDefinition};
     use sintonia_recording::header::{CommunicatorDefinition, MpiVersion};
     use sintonia_recording::host::{ProcessLimits, ThreadUsage};
 
@@ -235,7 +272,10 @@ mod tests {
             let usage = vec![ThreadUsage { thread: 1, cpu_ns: 7, affinity: "0-3".into(), ..ThreadUsage::default() }];
             let limits = Some(ProcessLimits { cpu_quota: Some(1.5), memory_bytes: Some(9), ..ProcessLimits::default() });
             let known = RecordedRank { usage, limits, ..RecordedRank::default() };
-            let rank = RecordedRank { threads: 2, begin_ns: -5, end_ns: 10, end, dropped: 3, damaged_blocks: 4, ..known };
+            let sampling = Some(SamplingDefinition { period_ns: 10_101_010, kernel: true, stacks: false });
+            let counters = Some(CountersDefinition { events: vec!["cycles".into()], shortest_ns: 700 });
+            let known = RecordedRank { counters, ..known };
+            let rank = RecordedRank { threads: 2, begin_ns: -5, end_ns: 10, end, dropped: 3, damaged_blocks: 4, sampling, ..known };
             let mut told = RecordedRank::default();
             rank_properties(&rank).iter().for_each(|(name, value)| apply_rank_property(&mut told, name, value));
             assert_eq!(told, rank);

@@ -1,15 +1,22 @@
 //! Imports an OTF2 archive of any tool.
 //!
-//! The definitions are read completely, since everything refers to them; the events of each process are streamed. Regions of the program
-//! are not recorded as calls, but provide call sites and sampled stacks.
+//! The definitions are read completely, since everything refers to them; the events of each process are streamed, twice if call paths have to
+//! be found first. Regions of the program are not recorded as calls, but provide call paths and sampled stacks.
 
 mod archive_layout;
+mod call_path_tree;
 mod call_sites;
 mod call_writer;
+mod context_samples;
 mod definitions;
 mod location_reader;
+mod metrics;
+mod open_regions;
+mod own_counters;
+mod path_scan;
 mod rank_reader;
 mod region_samples;
+mod text_budget;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,14 +31,19 @@ use crate::import::{ImportSummary, NANOSECOND_CLOCK, StagedRecording};
 use crate::otf2::NANOSECOND_RESOLUTION;
 use crate::otf2::properties;
 use archive_layout::ArchiveLayout;
+use call_path_tree::CallPathTree;
 use call_sites::CallSiteIndex;
+use context_samples::SampleGenerator;
 use definitions::ArchiveDefinitions;
+use metrics::MetricIndex;
 use rank_reader::{ImportedRank, OmissionCounts};
-use region_samples::RegionStacks;
+use text_budget::TextBudget;
 
 /// Imports an OTF2 archive: its anchor file `NAME.otf2`, or a folder that contains one.
 pub fn read(path: &Path, into: &Path) -> Result<ImportSummary, Error> {
-    let trace = OpenArchive::open(&find_anchor(path)?)?;
+    let mut trace = OpenArchive::open(&find_anchor(path)?)?;
+    let paths = path_scan::scan(&trace)?;
+    trace.sites.add_paths(&trace.definitions, &paths, TextBudget::new());
     let recording = StagedRecording::create(into)?;
     let ranks = trace.layout.processes.par_iter().map(|process| rank_reader::read(&trace, process, recording.folder()));
     let mut ranks = ranks.collect::<Result<Vec<_>, Error>>()?;
@@ -49,7 +61,10 @@ pub fn read(path: &Path, into: &Path) -> Result<ImportSummary, Error> {
 
 /// Writes the frames of all ranks, and gives those of each rank's samples their common index.
 fn write_stacks(trace: &OpenArchive, ranks: &[ImportedRank], folder: &Path) -> Result<(), Error> {
-    let mut stacks = RegionStacks::default();
+    if !trace.definitions.frames.is_empty() {
+        return Ok(samples::write_frames(folder, context_samples::own_frames(&trace.definitions))?);
+    }
+    let mut stacks = CallPathTree::default();
     for rank in ranks.iter().filter(|rank| !rank.stacks.is_empty()) {
         samples::renumber_frames(folder, rank.rank.rank, &stacks.merge(&rank.stacks))?;
     }
@@ -82,6 +97,8 @@ struct OpenArchive {
     definitions: ArchiveDefinitions,
     layout: ArchiveLayout,
     sites: CallSiteIndex,
+    sample_source: Option<SampleGenerator>,
+    metrics: MetricIndex,
 }
 
 impl OpenArchive {
@@ -91,7 +108,9 @@ impl OpenArchive {
         let unreadable = |what| Error::Unreadable { path: archive.definitions_path(), what };
         let layout = archive_layout::build_layout(&definitions).map_err(unreadable)?;
         let sites = CallSiteIndex::new(&definitions);
-        Ok(OpenArchive { archive, definitions, layout, sites })
+        let sample_source = SampleGenerator::of_archive(&definitions);
+        let metrics = MetricIndex::new(&definitions);
+        Ok(OpenArchive { archive, definitions, layout, sites, sample_source, metrics })
     }
 
     /// The clock of the recording. Sintonia's own archives can have times before the start, which are kept.
@@ -108,8 +127,13 @@ impl OpenArchive {
         self.to_ns(time.saturating_sub(self.definitions.offset - self.start_offset()))
     }
 
-    /// Time between two samples of a location.
-    fn sample_period_ns(&self) -> u64 {
+    /// Whether the trace has samples; otherwise regions are sampled.
+    fn has_samples(&self) -> bool {
+        self.sample_source.is_some() || self.definitions.is_from_sintonia()
+    }
+
+    /// Time between two samples of the regions of a location.
+    fn region_sample_period_ns(&self) -> u64 {
         region_samples::sample_period_ns(self.to_ns(self.definitions.length))
     }
 
@@ -159,6 +183,7 @@ fn notes(trace: &OpenArchive, ranks: &[ImportedRank]) -> Vec<String> {
         (left_out.unresolved, "nonblocking operations complete very late or never: their communicator is unknown"),
         (left_out.unknown_requests, "requests complete whose start is not in the trace"),
         (left_out.stray_events, "MPI events outside any MPI call are left out"),
+        (left_out.samples, "samples of another event, or without a calling context, are left out"),
         (left_out.interruptions, "the tool that made the trace paused or flushed its buffer: times around that are distorted"),
         (trace.layout.skipped_location_groups as u64, "location groups that are not MPI processes, such as accelerators, are left out"),
     ];

@@ -2,6 +2,7 @@
 
 mod damage;
 mod foreign;
+mod otf2_library;
 mod raw_definitions;
 mod round_trip;
 mod score_p;

@@ -4,17 +4,22 @@
 
 mod calling_contexts;
 mod comm_ranks;
+mod counter_writer;
 mod definitions;
 mod event_builder;
 mod rank_writer;
 mod rma_and_io;
+mod sample_writer;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use sintonia_mpi::FunctionId;
 use sintonia_otf2::ArchiveWriter;
 use sintonia_recording::Recording;
+use sintonia_recording::samples::StackFrame;
 
 use crate::atomic_output::{AtomicOutput, ExportSummary};
 use crate::error::{Error, PathContext};
@@ -23,6 +28,7 @@ use crate::otf2::event::MpiEvent;
 use crate::timeline::TimeOrigin;
 use calling_contexts::CallingContexts;
 use comm_ranks::CommRankMap;
+use counter_writer::MetricClasses;
 use event_builder::UnmappedOperations;
 
 /// The property that tells Scalasca that every message has both ends.
@@ -36,19 +42,33 @@ pub fn output_paths(path: &Path) -> Result<[PathBuf; 3], Error> {
     Ok([path.to_owned(), path.with_file_name(format!("{name}.def")), folder])
 }
 
-/// Writes a recording as an OTF2 archive: `NAME.otf2`, the file to open, with `NAME.def` and the folder `NAME` beside it.
+/// Writes a recording as an OTF2 archive: `NAME.otf2`, the file to open, with `NAME.def` and the folder `NAME` beside it. Calls are events
+/// with calling contexts if the recording has samples, which have them too: OTF2 does not allow both kinds of events in an archive.
 pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -> Result<ExportSummary, Error> {
+    write_archive(recording, recording.stack_frames()?, path, progress)
+}
+
+/// Like [`write()`], without samples.
+pub fn write_without_samples(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -> Result<ExportSummary, Error> {
+    write_archive(recording, &[], path, progress)
+}
+
+fn write_archive(recording: &Recording, frames: &[StackFrame], path: &Path, progress: &(dyn Fn() + Sync)) -> Result<ExportSummary, Error> {
     exported_calls::require_calls(&recording.header)?;
     let name = archive_name(path)?;
     check_replaceable(&path.with_file_name(&name))?;
     let output = AtomicOutput::new(path)?;
     let mut archive = create_archive(recording, &output.staged_path(&format!("{name}.otf2")))?;
+    let has_samples = !frames.is_empty();
+    let (calls, earliest_sample) = if has_samples { survey(recording)? } else { (BTreeSet::new(), 0) };
     let context = ExportContext {
         recording,
         comm_ranks: CommRankMap::new(recording),
-        calling_contexts: CallingContexts::new(&recording.header.sites),
+        calling_contexts: CallingContexts::new(&recording.header.sites, frames, &calls),
         program_begin: definitions::program_begin(&recording.header, &mut archive),
-        time_origin: TimeOrigin::from_header(&recording.header),
+        time_origin: TimeOrigin::from_header(&recording.header).extended_to(earliest_sample),
+        has_samples,
+        metric_classes: MetricClasses::new(recording, has_samples)?,
     };
     let ranks = (0..recording.header.rank_count()).into_par_iter().map(|rank| {
         let written = rank_writer::write(&context, &archive, rank);
@@ -65,6 +85,23 @@ pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -
     Ok(ExportSummary { notes, ..written })
 }
 
+/// Which MPI functions are called at which call sites, and the time of the earliest sample, if it is before the start.
+fn survey(recording: &Recording) -> Result<(BTreeSet<(u32, FunctionId)>, i64), Error> {
+    let rank_survey = |rank: u32| {
+        let totals = recording.totals(rank)?;
+        let calls: BTreeSet<_> = totals.iter().map(|(descriptor, _)| (descriptor.site, descriptor.function)).collect();
+        let samples = recording.samples(rank)?;
+        let earliest = samples.iter().filter_map(|thread| thread.samples.first()).map(|sample| sample.time).min();
+        Ok((calls, earliest.unwrap_or(0)))
+    };
+    let ranks = (0..recording.header.rank_count()).into_par_iter().map(rank_survey).collect::<Result<Vec<_>, Error>>()?;
+    let join = |(mut calls, earliest): (BTreeSet<_>, i64), (more, other): (BTreeSet<_>, i64)| {
+        calls.extend(more);
+        (calls, earliest.min(other))
+    };
+    Ok(ranks.into_iter().fold((BTreeSet::new(), 0), join))
+}
+
 /// What the parts of an export share.
 struct ExportContext<'a> {
     recording: &'a Recording,
@@ -74,6 +111,9 @@ struct ExportContext<'a> {
     program_begin: MpiEvent,
     /// Time origin of the archive.
     time_origin: TimeOrigin,
+    /// Whether samples are written, and calls with their calling contexts.
+    has_samples: bool,
+    metric_classes: MetricClasses,
 }
 
 /// The common name of an archive's files.

@@ -33,8 +33,10 @@ pub(super) const COMMUNICATOR_CREATED: u64 = 50_009_003;
 pub(super) const CALLER: u64 = 70_000_000;
 /// The line that made the call; the next level is one more.
 pub(super) const CALLER_LINE: u64 = 80_000_000;
-/// Limit of caller levels.
+/// Limit of caller levels that are read.
 pub(super) const MAX_CALLERS: u64 = 100;
+/// Caller levels that are written: each takes some 40 bytes of every call.
+pub(super) const WRITTEN_CALLERS: usize = 10;
 /// First value with a label: 1 is unresolved, 2 not found.
 pub(super) const FIRST_CALLER_VALUE: u64 = 3;
 

@@ -52,24 +52,13 @@ impl TraceLabels {
         event_types::operation_from_value(value).or_else(|| self.operations.get(&(group, value)).copied())
     }
 
-    /// The site of these callers, innermost first: values of function and line.
-    pub(super) fn site(&self, callers: &[(u64, u64)]) -> CallSiteDefinition {
-        let mut site = CallSiteDefinition::default();
-        for (level, (function, line)) in callers.iter().enumerate() {
-            let source = self.lines.get(line);
-            if level == 0 {
-                let offset = source.map_or(*line, |source| source.offset);
-                (site.module, site.offset) = (source.map(|source| source.module.clone()).unwrap_or_default(), offset);
-            }
-            let (file, line) = source.map_or((None, None), |source| (source.file.clone(), source.line));
-            let frame = SourceFrame { function: self.functions.get(function).cloned(), file, line };
-            // Frames outside an unnamed one would be taken for the call site itself.
-            if frame == SourceFrame::default() {
-                break;
-            }
-            site.frames.push(frame);
-        }
-        site
+    /// The site of one caller, given the values of its function and line.
+    pub(super) fn site(&self, (function, line): (u64, u64)) -> CallSiteDefinition {
+        let CallerLine { module, offset, file, line } =
+            self.lines.get(&line).cloned().unwrap_or_else(|| CallerLine { offset: line, ..CallerLine::default() });
+        let frame = SourceFrame { function: self.functions.get(&function).cloned(), file, line };
+        let frames = if frame == SourceFrame::default() { Vec::new() } else { vec![frame] };
+        CallSiteDefinition { module, offset, caller: None, frames }
     }
 
     fn add_value(&mut self, block: ValueBlock, value: u64, label: &str) {
@@ -146,13 +135,13 @@ mod tests {
              3 work [work(int, char)]\n4 main\n\n\nEVENT_TYPE\n0    80000001    Caller line at level 1\nVALUES\n0 End\n\
              3 a.c:7 [/src/a.c:7, /bin/a]\n4 9 (b.c, a)\n5 a+0x10 [/bin/a+0x10]\n",
         );
-        let site = names.site(&[(3, 3), (4, 4)]);
+        let [work, main] = [(3, 3), (4, 4)].map(|values| names.site(values));
         let frame =
             |function: &str, file: &str, line| SourceFrame { function: Some(function.into()), file: Some(file.into()), line: Some(line) };
-        assert_eq!((site.module.as_str(), site.offset), ("/bin/a", 0));
-        assert_eq!(site.frames, [frame("work(int, char)", "/src/a.c", 7), frame("main", "b.c", 9)]);
-        assert_eq!(names.site(&[(1, 5)]), CallSiteDefinition { module: "/bin/a".into(), offset: 16, caller: None, frames: vec![] });
-        assert_eq!(names.site(&[(1, 77), (4, 4)]), CallSiteDefinition { module: String::new(), offset: 77, caller: None, frames: vec![] });
+        assert_eq!((work.module.as_str(), work.offset), ("/bin/a", 0));
+        assert_eq!((work.frames, main.frames), (vec![frame("work(int, char)", "/src/a.c", 7)], vec![frame("main", "b.c", 9)]));
+        assert_eq!(names.site((1, 5)), CallSiteDefinition { module: "/bin/a".into(), offset: 16, caller: None, frames: vec![] });
+        assert_eq!(names.site((1, 77)), CallSiteDefinition { module: String::new(), offset: 77, caller: None, frames: vec![] });
     }
 
     #[test]

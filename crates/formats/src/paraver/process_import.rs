@@ -231,7 +231,7 @@ impl<'a, 'b> ProcessImporter<'a, 'b> {
         let communicators = &self.context.scan.communicators;
         let caller = CallingRank { rank: self.rank, application: self.application, communicators };
         let mut descriptor = call.to_descriptor(operation, &caller, persistent);
-        descriptor.site = self.context.sites.intern(call.callers(), self.context.names);
+        descriptor.site = self.context.sites.intern(&call.callers(), self.context.names);
         descriptor.parts |= marks;
         self.requests.apply_call(thread, &call, &mut descriptor);
         self.track_lifetime(operation, &call);

@@ -405,9 +405,9 @@ fn a_trace_of_extrae_is_understood() {
     assert_eq!((zero[4].1.peer, zero[4].1.sent, zero[4].1.received), (0, 8, 8), "the root gives its part too");
     assert_eq!((one[4].1.peer, one[4].1.sent, one[4].1.received), (0, 8, 0), "everyone knows the root");
     assert_eq!(one[5].1.parts & part::UNFINISHED, part::UNFINISHED, "the trace does not say that it ended");
-    let frames = &recording.site(zero[1].1.site).frames;
+    let path = std::iter::successors(Some(recording.site(zero[1].1.site)), |site| Some(recording.site(site.caller?)));
     assert_eq!(
-        frames.iter().map(|frame| (frame.function.as_deref(), frame.line)).collect::<Vec<_>>(),
+        path.flat_map(|site| &site.frames).map(|frame| (frame.function.as_deref(), frame.line)).collect::<Vec<_>>(),
         [(Some("work()"), Some(7)), (Some("main()"), Some(9))]
     );
     assert_eq!(recording.header.hosts, ["node 1", "node 2"]);

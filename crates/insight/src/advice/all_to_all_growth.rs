@@ -15,13 +15,22 @@ pub(super) const RULE: AdviceRule = AdviceRule {
     name: "all-to-all exchange",
     help: "Every rank sends to every other: the number of messages grows with the square of the number of ranks, so this part of the run \
            takes longer with more ranks while everything else gets faster.",
-    basis: "the run replayed with these exchanges taking no time once all ranks have arrived",
+    basis: "the run replayed with these exchanges taking no time once all ranks have arrived; messages between all pairs, with those to two \
+            neighbours only",
     find,
     describe,
 };
 
-/// With fewer ranks, all of them may be neighbours.
-const MIN_RANKS: usize = 8;
+/// Fewer ranks may all be neighbours of each other.
+const MIN_RANKS: usize = 5;
+
+/// A rank of a chain or ring has this many neighbours.
+const RING_NEIGHBOURS: f64 = 2.0;
+
+/// With two or three ranks along each dimension, all ranks of a grid are neighbours.
+fn may_be_grid(size: usize) -> bool {
+    [2, 3].iter().any(|side: &usize| (1..=3).any(|dimensions| side.pow(dimensions) == size))
+}
 
 fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
     if context.size() < 3 {
@@ -38,7 +47,7 @@ fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
 fn point_to_point(context: &RuleContext) -> Option<AdviceCandidate> {
     let partners = &context.inputs.partner_counts;
     let size = context.size();
-    if size < MIN_RANKS || partners.len() < size || partners.values().any(|partners| *partners as usize + 1 < size) {
+    if size < MIN_RANKS || may_be_grid(size) || partners.len() < size || partners.values().any(|partners| *partners as usize + 1 < size) {
         return None;
     }
     let is_message = |role| {
@@ -48,8 +57,11 @@ fn point_to_point(context: &RuleContext) -> Option<AdviceCandidate> {
         )
     };
     let calls: Vec<(u32, &SiteCalls)> = context.calls(is_message).collect();
-    let sums = calls.iter().map(|(site, calls)| (*site, calls.sum(|totals| totals.own_ns))).collect();
-    Some(candidate(key_of_max(&sums)?, &calls))
+    let sends = calls.iter().filter(|(_, calls)| matches!(calls.operation.role(), FunctionRole::Send | FunctionRole::SendReceive));
+    let site = key_of_max(&sends.map(|(site, calls)| (*site, calls.sum(|totals| totals.bytes) as i64)).collect())?;
+    let candidate = candidate(site, &calls);
+    let fewer = RING_NEIGHBOURS / (size - 1) as f64;
+    Some(AdviceCandidate { change: WhatIfChange::CallTimes(candidate.sites().to_vec(), fewer), ..candidate })
 }
 
 fn candidate(site: u32, calls: &[(u32, &SiteCalls)]) -> AdviceCandidate {

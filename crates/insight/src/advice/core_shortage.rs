@@ -80,7 +80,8 @@ fn new(header: &RecordingHeader, shortage: &CoreShortage, cause: &ShortageCause)
         source,
         evidence: format!("{}; no core for {share} of {whose} time.", capitalise(&evidence)),
         try_this,
-        saves_s: None,
+        saving: None,
+        together_s: None,
         basis,
     }
 }

@@ -26,5 +26,5 @@ pub(super) fn describe(context: &RuleContext, segment: Segment, ranks: &[u32]) -
     let all: f64 = functions.values().map(&excess).sum();
     let (function, most) = functions.iter().map(|(function, times)| (*function, excess(times))).max_by(|a, b| a.1.total_cmp(&b.1))?;
     let is_main = all > 0.0 && most > all / 2.0;
-    is_main.then(|| tree.functions[function as usize].short_name().to_owned())
+    is_main.then(|| tree.functions[function as usize].short_name())
 }

@@ -6,21 +6,26 @@ use std::collections::BTreeMap;
 
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use sintonia_mpi::{BlockingMode, FunctionId};
 use sintonia_program::history::{CallId, History, Location};
 use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
+use sintonia_replay::call_overrides::{RepetitionTracker, mergeable_call};
 
+use super::relays::{self, Relay, RelayTotals, Relays};
 use super::serial_file_io::SerialFileIo;
 use super::site_groups::SiteGroups;
-use super::what_if::{WhatIfReplay, call_descriptor, is_blocking_transfer, is_consecutive_message};
+use super::what_if::{WhatIfReplay, call_descriptor, is_blocking_transfer};
 use crate::off_cpu::OffCpuIntervals;
 use crate::segment::{self, Segment};
-use crate::wait_states::is_polling;
+use crate::wait_states::{WaitInstance, is_polling};
 
-/// Number of time windows in which computation is summed separately.
+/// Number of parts of the executions of a segment, first to last, in which computation is summed separately.
 pub const WINDOWS: usize = 4;
+
+/// An execution is long if it takes more than this many times the median.
+const LONG_FACTOR: i64 = 2;
 
 /// Messages of at least this size are worth overlapping with computation.
 const LARGE_BYTES: u64 = 64 * 1024;
@@ -32,17 +37,53 @@ const POLL_GAP_NS: i64 = 10_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct SegmentLoad {
-    /// Nanoseconds in each time window.
+    /// Nanoseconds in each part of the executions.
     pub windows: [i64; WINDOWS],
+    /// Median of an execution in each part, in nanoseconds: a single long one does not change it.
+    pub medians: [i64; WINDOWS],
     /// Number of executions.
     pub visits: u64,
+    /// Number of executions that took much longer than the median of this rank.
+    pub long_visits: u64,
+    /// Nanoseconds by which these exceeded the median.
+    pub long_excess_ns: i64,
 }
 
 impl SegmentLoad {
+    /// Sums the executions of a segment, in order.
+    pub(super) fn from_visits(visits: &[i64]) -> SegmentLoad {
+        let mut load = SegmentLoad { visits: visits.len() as u64, ..SegmentLoad::default() };
+        let all = median(visits);
+        for ns in visits.iter().filter(|ns| **ns > LONG_FACTOR * all) {
+            load.long_visits += 1;
+            load.long_excess_ns += ns - all;
+        }
+        for window in 0..WINDOWS {
+            let [begin, end] = [window, window + 1].map(|bound| bound * visits.len() / WINDOWS);
+            load.windows[window] = visits[begin..end].iter().sum();
+            load.medians[window] = median(&visits[begin..end]);
+        }
+        load
+    }
+
+    fn add(&mut self, other: &SegmentLoad) {
+        (0..WINDOWS).for_each(|window| self.windows[window] += other.windows[window]);
+        (0..WINDOWS).for_each(|window| self.medians[window] += other.medians[window]);
+        self.visits += other.visits;
+        self.long_visits += other.long_visits;
+        self.long_excess_ns += other.long_excess_ns;
+    }
+
     /// Nanoseconds in the whole run.
     pub fn ns(&self) -> i64 {
         self.windows.iter().sum()
     }
+}
+
+/// The median; 0 of nothing.
+fn median(values: &[i64]) -> i64 {
+    let mut sorted = values.to_vec();
+    if sorted.is_empty() { 0 } else { *sorted.select_nth_unstable(values.len() / 2).1 }
 }
 
 /// Sums over the calls of a rank at a site.
@@ -55,7 +96,7 @@ pub struct RankCallTotals {
     pub own_ns: i64,
     /// Bytes they sent and received.
     pub bytes: u64,
-    /// Number of calls that transfer a small message directly after another one of the same pair.
+    /// Number of calls that could be merged with an equal one just before: little data, and hardly any computation in between.
     pub consecutive: u64,
     /// Nanoseconds in those.
     pub consecutive_ns: i64,
@@ -113,10 +154,12 @@ pub struct AdviceInputs {
     pub loads: BTreeMap<Segment, BTreeMap<u32, SegmentLoad>>,
     /// Calls by site.
     pub calls: BTreeMap<u32, SiteCalls>,
-    /// Number of ranks to which each rank sent messages.
+    /// Number of ranks to which each rank sent about as much as to the one that got most.
     pub partner_counts: BTreeMap<u32, u32>,
     /// Messages by (sender, receiver); empty on a single host.
     pub pairs: BTreeMap<(u32, u32), PairTraffic>,
+    /// What ranks receive and then send on.
+    pub relays: Relays,
     /// File I/O that one rank does alone, by that rank.
     pub serial_file_io: BTreeMap<u32, SerialFileIo>,
 }
@@ -126,6 +169,7 @@ impl AdviceInputs {
     pub fn from_history(
         recording: &Recording,
         history: &History,
+        waits: &[Vec<WaitInstance>],
         replay: &WhatIfReplay,
         sites: SiteGroups,
         off_cpu: Option<&OffCpuIntervals>,
@@ -133,14 +177,12 @@ impl AdviceInputs {
     ) -> AdviceInputs {
         let run_ns = replay.recorded_ns();
         let several_hosts = recording.header.hosts.len() > 1;
-        let look = |(index, location): (usize, &Location)| {
-            let begin = history.locations[history.locations_of_rank(location.rank).start].calls.leave.first().copied().unwrap_or(0);
-            LocationInputs {
-                loads: segment_loads(location, &sites, off_cpu, begin, run_ns),
-                calls: call_totals(location, index, &sites, replay),
-                partner_count: count_partners(location),
-                pairs: if several_hosts { pair_traffic(location, index, replay) } else { FxHashMap::default() },
-            }
+        let look = |(index, location): (usize, &Location)| LocationInputs {
+            loads: segment_loads(location, &sites, off_cpu),
+            calls: call_totals(location, index, &sites, replay),
+            partner_count: count_partners(location),
+            relays: relays::location_relays(location, &waits[index], &sites),
+            pairs: if several_hosts { pair_traffic(location, index, replay) } else { FxHashMap::default() },
         };
         let looked: Vec<LocationInputs> = history.locations.par_iter().enumerate().map(look).collect();
         let mut inputs = AdviceInputs { run_ns, ..AdviceInputs::default() };
@@ -150,19 +192,18 @@ impl AdviceInputs {
     }
 
     fn add(&mut self, history: &History, looked: Vec<LocationInputs>, comm: &dyn ProcessGroup) {
-        let (mut loads, mut calls, mut partners, mut pairs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut loads, mut calls, mut partners, mut pairs, mut relays) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (location, looked) in history.locations.iter().zip(looked) {
             let rank = location.rank;
             loads.extend(looked.loads.into_iter().map(|(segment, load)| SegmentLoadRow { load, segment, rank, padding: 0 }));
             let row = |((site, operation), totals)| CallTotalsRow { totals, site, operation, rank, padding: 0 };
             calls.extend(looked.calls.into_iter().map(row));
             partners.push([rank, looked.partner_count]);
+            relays.extend(looked.relays.into_iter().map(|(relay, totals)| RelayRow { totals, relay, padding: 0 }));
             pairs.extend(looked.pairs.into_iter().map(|((from, to), traffic)| PairTrafficRow { traffic, from, to }));
         }
         for row in all_gather_rows(comm, loads) {
-            let load = self.loads.entry(row.segment).or_default().entry(row.rank).or_default();
-            (0..WINDOWS).for_each(|window| load.windows[window] += row.load.windows[window]);
-            load.visits += row.load.visits;
+            self.loads.entry(row.segment).or_default().entry(row.rank).or_default().add(&row.load);
         }
         for row in all_gather_rows(comm, calls) {
             let operation = FunctionId(row.operation as u16);
@@ -174,6 +215,9 @@ impl AdviceInputs {
         for [rank, partners] in all_gather_rows(comm, partners) {
             let most = self.partner_counts.entry(rank).or_default();
             *most = partners.max(*most);
+        }
+        for row in all_gather_rows(comm, relays) {
+            self.relays.entry(row.relay).or_default().add(&row.totals);
         }
         for row in all_gather_rows(comm, pairs) {
             let traffic = self.pairs.entry((row.from, row.to)).or_default();
@@ -194,17 +238,14 @@ struct LocationInputs {
     loads: FxHashMap<Segment, SegmentLoad>,
     calls: FxHashMap<(u32, u32), RankCallTotals>,
     partner_count: u32,
+    relays: FxHashMap<Relay, RelayTotals>,
     pairs: FxHashMap<(u32, u32), PairTraffic>,
 }
 
-fn segment_loads(
-    location: &Location,
-    sites: &SiteGroups,
-    off_cpu: Option<&OffCpuIntervals>,
-    begin: i64,
-    run_ns: i64,
-) -> FxHashMap<Segment, SegmentLoad> {
-    let mut loads: FxHashMap<Segment, SegmentLoad> = FxHashMap::default();
+/// The executions of a location's segments. They are divided by number, not by time: iterations of a loop in which ranks wait for each other
+/// have the same number on all of them.
+fn segment_loads(location: &Location, sites: &SiteGroups, off_cpu: Option<&OffCpuIntervals>) -> FxHashMap<Segment, SegmentLoad> {
+    let mut visits: FxHashMap<Segment, Vec<i64>> = FxHashMap::default();
     for row in 1..location.len() {
         let Some(segment) = segment::segment_before(location, row) else { continue };
         let ns = segment::segment_ns(location, row);
@@ -212,25 +253,25 @@ fn segment_loads(
         if ns < POLL_GAP_NS && looks(row) && looks(row - 1) {
             continue;
         }
-        let load = loads.entry(sites.representative_segment(segment)).or_default();
-        let time = i128::from(location.calls.enter[row] - begin).max(0);
-        let window = (time * WINDOWS as i128 / i128::from(run_ns.max(1))) as usize;
-        load.windows[window.min(WINDOWS - 1)] += ns - off_cpu.map_or(0, |off_cpu| off_cpu.preempted_ns(location, row));
-        load.visits += 1;
+        let on_core_ns = ns - off_cpu.map_or(0, |off_cpu| off_cpu.preempted_ns(location, row));
+        visits.entry(sites.representative_segment(segment)).or_default().push(on_core_ns);
     }
-    loads
+    visits.into_iter().map(|(segment, visits)| (segment, SegmentLoad::from_visits(&visits))).collect()
 }
 
 fn call_totals(location: &Location, index: usize, sites: &SiteGroups, replay: &WhatIfReplay) -> FxHashMap<(u32, u32), RankCallTotals> {
     let mut calls: FxHashMap<(u32, u32), RankCallTotals> = FxHashMap::default();
+    let mut repetitions = RepetitionTracker::default();
     for row in 0..location.len() {
         let descriptor = call_descriptor(location, row);
         let own_ns = replay.own_ns(index, row);
+        let (signature, gap_s) = (mergeable_call(descriptor), segment::segment_ns(location, row) as f64 * 1e-9);
+        let follower = repetitions.repeats(signature, gap_s);
+        repetitions.note(signature, gap_s, (location.calls.leave[row] - location.calls.enter[row]) as f64 * 1e-9);
         let bytes = match descriptor.function.definition().mode {
             BlockingMode::Persistent => 0,
             BlockingMode::Blocking | BlockingMode::Nonblocking => descriptor.bytes_sent().saturating_add(descriptor.bytes_received()),
         };
-        let follower = is_consecutive_message(location, row);
         let hides = is_blocking_transfer(descriptor) && bytes >= LARGE_BYTES && row + 1 < location.len();
         let totals = calls.entry((sites.representative(descriptor.site), descriptor.function.0.into())).or_default();
         totals.add(&RankCallTotals {
@@ -245,9 +286,16 @@ fn call_totals(location: &Location, index: usize, sites: &SiteGroups, replay: &W
     calls
 }
 
+/// The ranks that get at least three quarters of what the one that gets most does: neighbours across a face, an edge and a corner of a grid
+/// get different amounts.
 fn count_partners(location: &Location) -> u32 {
-    let known = location.sent.iter().filter(|sent| sent.receiver != CallId::NONE && sent.receiver.rank != location.rank);
-    known.map(|sent| sent.receiver.rank).collect::<FxHashSet<u32>>().len() as u32
+    let mut bytes: FxHashMap<u32, u64> = FxHashMap::default();
+    for sent in location.sent.iter().filter(|sent| sent.receiver != CallId::NONE && sent.receiver.rank != location.rank) {
+        let sum = bytes.entry(sent.receiver.rank).or_default();
+        *sum = sum.saturating_add(sent.bytes);
+    }
+    let most = bytes.values().copied().max().unwrap_or(0);
+    bytes.values().filter(|sum| **sum >= most / 4 * 3).count() as u32
 }
 
 fn pair_traffic(location: &Location, index: usize, replay: &WhatIfReplay) -> FxHashMap<(u32, u32), PairTraffic> {
@@ -282,6 +330,14 @@ struct CallTotalsRow {
     site: u32,
     operation: u32,
     rank: u32,
+    padding: u32,
+}
+
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct RelayRow {
+    totals: RelayTotals,
+    relay: Relay,
     padding: u32,
 }
 

@@ -7,14 +7,15 @@ use sintonia_mpi::FunctionRole;
 use super::inputs::SiteCalls;
 use super::phrases::{format_bytes, format_ns, format_ranks, format_share};
 use super::rule_context::{RuleContext, key_of_max};
-use super::what_if::{CallOverride, WhatIfChange};
+use super::what_if::{CallOverride, DurationChange, WhatIfChange};
 use super::{AdviceCandidate, AdviceRule, AdviceText};
+use crate::segment::Segment;
 
 pub(super) const RULE: AdviceRule = AdviceRule {
     kind: "io_by_one_rank",
     name: "file I/O by one rank",
     help: "One rank does all the file I/O while the others wait for it. Parallel file systems are designed for many concurrent accesses.",
-    basis: "the run replayed with the file I/O shared evenly by all ranks",
+    basis: "the run replayed with the file I/O, or what is computed between its calls if that is more, shared evenly by all ranks",
     find,
     describe,
 };
@@ -26,14 +27,50 @@ fn is_file_role(role: FunctionRole) -> bool {
     )
 }
 
-/// The sites at which one rank does nearly all file I/O, by that rank.
-fn sites_by_rank<'a>(context: &RuleContext<'a>) -> BTreeMap<u32, Vec<(u32, &'a SiteCalls)>> {
-    let mut ranks: BTreeMap<u32, Vec<(u32, &SiteCalls)>> = BTreeMap::new();
+/// The file I/O of one rank.
+struct SerialMpiIo<'a> {
+    /// The sites at which it does nearly all of it.
+    calls: BTreeMap<u32, &'a SiteCalls>,
+    /// What it computes between two of these calls, in nanoseconds: it prepares the next piece.
+    between: BTreeMap<Segment, i64>,
+}
+
+impl SerialMpiIo<'_> {
+    fn calls_ns(&self) -> i64 {
+        self.calls.values().map(|calls| calls.sum(|totals| totals.own_ns)).sum()
+    }
+
+    fn between_ns(&self) -> i64 {
+        self.between.values().sum()
+    }
+
+    /// The site of most of the time.
+    fn main_site(&self) -> Option<u32> {
+        let mut sites: BTreeMap<u32, i64> = self.calls.iter().map(|(site, calls)| (*site, calls.sum(|totals| totals.own_ns))).collect();
+        self.between.iter().for_each(|(segment, ns)| *sites.entry(segment.to).or_default() += ns);
+        key_of_max(&sites)
+    }
+}
+
+/// The rank that has nearly all of this time.
+fn only_rank(ranks: &BTreeMap<u32, i64>) -> Option<u32> {
+    key_of_max(ranks).filter(|rank| 10 * ranks[rank] >= 9 * ranks.values().sum::<i64>())
+}
+
+/// The file I/O that one rank does nearly alone, by that rank.
+fn serial_io<'a>(context: &RuleContext<'a>) -> BTreeMap<u32, SerialMpiIo<'a>> {
+    let mut ranks: BTreeMap<u32, SerialMpiIo> = BTreeMap::new();
     for (site, calls) in context.calls(is_file_role) {
         let own = calls.ranks.iter().map(|(rank, totals)| (*rank, totals.own_ns)).collect();
-        let Some(rank) = key_of_max(&own) else { continue };
-        if 10 * own[&rank] >= 9 * own.values().sum::<i64>() {
-            ranks.entry(rank).or_default().push((site, calls));
+        if let Some(rank) = only_rank(&own) {
+            ranks.entry(rank).or_insert_with(|| SerialMpiIo { calls: BTreeMap::new(), between: BTreeMap::new() }).calls.insert(site, calls);
+        }
+    }
+    for segment in context.segments() {
+        let loads = context.loads(segment).into_iter().map(|(rank, load)| (rank, load.ns())).collect();
+        let io = only_rank(&loads).and_then(|rank| Some((loads[&rank], ranks.get_mut(&rank)?)));
+        if let Some((ns, io)) = io.filter(|(_, io)| io.calls.contains_key(&segment.from) && io.calls.contains_key(&segment.to)) {
+            io.between.insert(segment, ns);
         }
     }
     ranks
@@ -41,21 +78,23 @@ fn sites_by_rank<'a>(context: &RuleContext<'a>) -> BTreeMap<u32, Vec<(u32, &'a S
 
 fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
     let size = context.size() as i64;
-    let candidate = |(rank, calls): (u32, Vec<(u32, &SiteCalls)>)| {
-        let sums: BTreeMap<u32, i64> = calls.iter().map(|(site, calls)| (*site, calls.sum(|totals| totals.own_ns))).collect();
-        let all: i64 = sums.values().sum();
-        let change = WhatIfChange::Calls(sums.keys().copied().collect(), CallOverride::SharedByRanks);
-        Some(AdviceCandidate::at_call(key_of_max(&sums)?, vec![rank], change, all - all / size))
+    let candidate = |(rank, io): (u32, SerialMpiIo)| {
+        let shared = DurationChange::Scale(1.0 / size as f64);
+        let (change, all) = if io.between_ns() > io.calls_ns() {
+            (WhatIfChange::Computation(io.between.keys().map(|segment| ((*segment, rank), shared)).collect()), io.between_ns())
+        } else {
+            (WhatIfChange::Calls(io.calls.keys().copied().collect(), CallOverride::SharedByRanks), io.calls_ns())
+        };
+        Some(AdviceCandidate::at_call(io.main_site()?, vec![rank], change, all - all / size))
     };
-    sites_by_rank(context).into_iter().filter_map(candidate).collect()
+    serial_io(context).into_iter().filter_map(candidate).collect()
 }
 
 fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
     let rank = candidate.ranks.first().copied().unwrap_or(0);
-    let sites = sites_by_rank(context).remove(&rank).unwrap_or_default();
-    let (own, moved): (i64, u64) = sites
-        .iter()
-        .fold((0, 0), |(ns, moved), (_, calls)| (ns + calls.sum(|totals| totals.own_ns), moved + calls.sum(|totals| totals.bytes)));
+    let io = serial_io(context).remove(&rank);
+    let (own, between) = io.as_ref().map_or((0, 0), |io| (io.calls_ns(), io.between_ns()));
+    let moved: u64 = io.iter().flat_map(|io| io.calls.values()).map(|calls| calls.sum(|totals| totals.bytes)).sum();
     let waited: i64 = context.findings.waits.iter().filter_map(|waits| waits.causes.get(&rank)).sum();
     let name = context.inputs.calls.get(&candidate.site()).map_or("its files", |calls| calls.operation.name());
     AdviceText {
@@ -65,10 +104,11 @@ fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
             context.source_location(candidate.site())
         ),
         evidence: format!(
-            "{} in file operations on {} ({}), {} moved; the others wait {} for it in total.",
+            "{} in file operations and {} between them on {} ({}), {} moved; the others wait {} for it in total.",
             format_ns(own),
+            format_ns(between),
             format_ranks(&[rank]),
-            format_share(own, context.run_ns()),
+            format_share(own + between, context.run_ns()),
             format_bytes(moved),
             format_ns(waited)
         ),

@@ -1,6 +1,10 @@
 //! Late senders that compute before they send.
 
+use std::collections::BTreeSet;
+
+use super::imbalance::ONCE_SHARE;
 use super::phrases::{choose_verb, format_ns, format_ranks, format_share};
+use super::relay_chain::RelayChain;
 use super::rule_context::RuleContext;
 use super::what_if::{CallOverride, WhatIfChange};
 use super::{AdviceCandidate, AdviceRule, AdviceText, NOISE_SHARE};
@@ -11,7 +15,7 @@ pub(super) const RULE: AdviceRule = AdviceRule {
     name: "late sender due to computation",
     help: "A receive waits while the sender still computes, and no imbalance explains it: the ranks work one after the other. Send what is \
            ready before computing on, or give the receiver other work in between.",
-    basis: "the run replayed with these messages available when they are received",
+    basis: "the run replayed with what these messages carry computed and sent in 4 to arbitrarily many parts, most likely in 8",
     find,
     describe,
 };
@@ -21,14 +25,19 @@ const MIN_COMPUTE_SHARE: i64 = 4;
 
 fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
     let main_delays = context.main_delays();
+    // Waits in a pipeline are reported by the rule for pipelines.
+    let chained: BTreeSet<u32> = RelayChain::find_all(context).into_iter().flat_map(|chain| chain.receive_sites).collect();
     let candidate = |(site, waiting): (u32, super::rule_context::CombinedWaits)| {
         let late = waiting.main_cause()?;
         let (segment, cost) = *main_delays.get(&late)?;
-        let enough = cost > waiting.causes[&late] / MIN_COMPUTE_SHARE && waiting.max_ns() > context.run_ns() / NOISE_SHARE;
-        let change = WhatIfChange::Calls(vec![site], CallOverride::NoWait);
-        enough.then(|| AdviceCandidate::in_segment(segment, vec![late], change, waiting.max_ns()).noticed_at(site))
+        let min_share = if waiting.happens_once() { ONCE_SHARE } else { NOISE_SHARE };
+        let enough = cost > waiting.causes[&late] / MIN_COMPUTE_SHARE && waiting.max_ns() > context.run_ns() / min_share;
+        let does_same = |rank: &u32| main_delays.get(rank).is_some_and(|(main, _)| *main == segment);
+        let ranks = significant_ranks(&waiting.causes).into_iter().filter(does_same).collect();
+        let change = WhatIfChange::Calls(vec![site], CallOverride::SentInParts);
+        enough.then(|| AdviceCandidate::in_segment(segment, ranks, change, waiting.max_ns()).noticed_at(site))
     };
-    context.waits(&["late_sender"]).into_iter().filter_map(candidate).collect()
+    context.waits(&["late_sender"]).into_iter().filter(|(site, _)| !chained.contains(site)).filter_map(candidate).collect()
 }
 
 fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
@@ -38,11 +47,12 @@ fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
     let (waited, most, who) = waits.get(&site).map_or((0, 0, Vec::new()), |w| (w.ns(), w.max_ns(), significant_ranks(&w.ranks)));
     AdviceText {
         what: format!(
-            "{} {} at {} for messages that {} sends only after computing {}.",
+            "{} {} at {} for messages that {} {} only after computing {}.",
             format_ranks(&who),
             choose_verb(who.len(), "waits", "wait"),
             context.source_location(site),
             format_ranks(&candidate.ranks),
+            choose_verb(candidate.ranks.len(), "sends", "send"),
             context.describe_segment(segment)
         ),
         evidence: format!(

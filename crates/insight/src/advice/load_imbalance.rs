@@ -1,92 +1,99 @@
-//! Static load imbalance: the same ranks compute longer throughout the run.
+//! Static load imbalance: the same ranks compute longer.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use super::excess_function;
-use super::inputs::{SegmentLoad, WINDOWS};
+use sintonia_text::quantity::format_plural;
+
+use super::imbalance::{ImbalancePattern, LoadImbalance};
 use super::phrases::{choose_verb, format_ns, format_ranks, format_ratio, format_share};
 use super::rule_context::{RuleContext, busiest_rank, mean_load};
 use super::{AdviceCandidate, AdviceRule, AdviceText};
+use super::{excess_function, excess_traffic};
+use crate::segment::Segment;
 
 pub(super) const RULE: AdviceRule = AdviceRule {
     kind: "load_imbalance",
     name: "load imbalance",
-    help: "Some ranks compute longer than others in the same part of the program, and always the same ones: the work is divided unevenly. \
-           The other ranks wait for them at the next synchronisation.",
+    help: "Some ranks compute longer than others in the same part of the program, and always the same ones: throughout the run, more and \
+           more, or now and then. The work is divided unevenly, and the other ranks wait for them at the next synchronisation.",
     basis: "the run replayed with this computation at its mean on every rank",
     find,
     describe,
 };
 
-/// A segment executed once must exceed one part in this many of the run.
-const ONE_VISIT_SHARE: i64 = 20;
-
 fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
-    let candidate = |segment| {
-        let loads = context.loads(segment);
-        let (rank, most) = busiest_rank(&loads)?;
-        let excess = most - mean_load(&loads);
-        if loads[&rank].visits == 1 && excess < context.run_ns() / ONE_VISIT_SHARE {
-            return None;
-        }
-        let change = || context.balanced([segment].into_iter(), |_| true);
-        (loads.len() > 1 && is_persistent(&loads, rank))
-            .then(|| AdviceCandidate::in_segment(segment, overloaded_ranks(&loads), change(), excess))
+    let candidate = |LoadImbalance { pattern, ranks, segments, excess_ns }: LoadImbalance| {
+        let main = segments[0];
+        let change = match pattern {
+            ImbalancePattern::Throughout => context.balanced(segments.into_iter(), |_| true),
+            // What comes in a few executions only is shared by all ranks in these; the others wait no longer in any of them.
+            ImbalancePattern::Growing | ImbalancePattern::NowAndThen | ImbalancePattern::Moving => context.evened(segments.into_iter()),
+        };
+        AdviceCandidate::in_segment(main, ranks, change, excess_ns)
     };
-    context.segments().filter_map(candidate).collect()
-}
-
-/// Whether the busiest rank exceeds the mean in every time window with computation, by at least a quarter of its overall excess. Otherwise
-/// the imbalance is dynamic.
-fn is_persistent(loads: &BTreeMap<u32, SegmentLoad>, rank: u32) -> bool {
-    let whole = mean_load(loads);
-    let excess = loads[&rank].ns() - whole;
-    (0..WINDOWS).all(|window| {
-        let mean = loads.values().map(|load| load.windows[window]).sum::<i64>() / loads.len() as i64;
-        let here = loads[&rank].windows[window] - mean;
-        4 * i128::from(here) * i128::from(whole) >= i128::from(excess) * i128::from(mean)
-    })
-}
-
-/// The ranks far above the mean.
-fn overloaded_ranks(loads: &BTreeMap<u32, SegmentLoad>) -> Vec<u32> {
-    let mean = mean_load(loads);
-    let most = busiest_rank(loads).map_or(0, |(_, ns)| ns);
-    loads.iter().filter(|(_, load)| load.ns() > mean + (most - mean) / 2).map(|(rank, _)| *rank).collect()
+    LoadImbalance::of_same_ranks(context).into_iter().map(candidate).collect()
 }
 
 fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
     let segment = candidate.segment;
     let loads = context.loads(segment);
-    let (mean, most) = (mean_load(&loads), busiest_rank(&loads).map_or(0, |(_, ns)| ns));
+    let (rank, most) = busiest_rank(&loads).unwrap_or((0, 0));
+    let mean = mean_load(&loads);
     // The others compute less than a hundredth of it together.
     let alone = candidate.ranks.len() == 1 && 100 * mean * (loads.len() as i64) < 101 * most;
     let who = format_ranks(&candidate.ranks);
     let function = excess_function::describe(context, segment, &candidate.ranks).map(|name| format!(", most of it in {name}"));
+    let imbalance = LoadImbalance::of_same_ranks(context).into_iter().find(|imbalance| imbalance.segments[0] == segment);
+    let pattern = imbalance.as_ref().map(|imbalance| imbalance.pattern);
+    let places = imbalance.map_or(0, |imbalance| other_places(&imbalance.segments)) as u64;
+    let elsewhere = if places == 0 { String::new() } else { format!(" and at {}", format_plural(places, "other place")) };
+    let or_slow = match places {
+        0 => "",
+        _ => " If they have no more data than the others at all these places, look at their cores and hosts (`--counters instructions`).",
+    };
+    let when = match (pattern, loads.get(&rank)) {
+        (Some(ImbalancePattern::NowAndThen), Some(load)) => format!("in {} of {} executions", load.long_visits, load.visits),
+        (Some(ImbalancePattern::Growing), _) => "increasingly from the beginning of the run to its end".into(),
+        _ => "throughout the run".into(),
+    };
+    let traffic = excess_traffic::describe(context, &candidate.ranks).map(|more| format!(" {more}")).unwrap_or_default();
     AdviceText {
         what: format!(
-            "{who} {} {} as long as the average rank {}, throughout the run{}.",
+            "{who} {} {} as long as the average rank {}{elsewhere}, {when}{}.",
             choose_verb(candidate.ranks.len(), "computes", "compute"),
             format_ratio(most, mean),
             context.describe_segment(segment),
             function.unwrap_or_default()
         ),
         evidence: format!(
-            "{} there on the busiest rank, {} on average over {} ranks; the others wait {}.",
+            "{} there on the busiest rank, {} on average over {} ranks; the others wait {}.{traffic}",
             format_ns(most),
             format_ns(mean),
             loads.len(),
             format_share(most - mean, context.run_ns())
         ),
-        try_this: match alone {
-            true => format!(
+        try_this: match (alone, pattern) {
+            (true, _) => format!(
                 "Only {who} computes there. Divide that work among all ranks; if it is file I/O, use MPI-IO on all ranks \
                  (MPI_File_write_at_all)."
             ),
-            false => format!(
+            (false, Some(ImbalancePattern::NowAndThen)) => format!(
+                "Look at what {who} {} in these executions only (output, statistics, a checkpoint), and divide it among all ranks or do \
+                 it less often.",
+                choose_verb(candidate.ranks.len(), "does", "do")
+            ),
+            (false, Some(ImbalancePattern::Growing)) => {
+                format!("Distribute the work anew from time to time, by its measured cost: what {who} has grows while the program runs.")
+            }
+            (false, _) => format!(
                 "Give {who} less of this work: divide by cost instead of by number of elements (METIS and Zoltan accept weights), or \
-                 distribute smaller pieces as ranks become free."
+                 distribute smaller pieces as ranks become free.{or_slow}"
             ),
         },
     }
+}
+
+/// The number of calls before which the other segments end: the first iteration of a loop is no other place than the next ones.
+fn other_places(segments: &[Segment]) -> usize {
+    segments.iter().map(|segment| segment.to).filter(|to| *to != segments[0].to).collect::<BTreeSet<u32>>().len()
 }

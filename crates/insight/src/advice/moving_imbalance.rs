@@ -1,10 +1,10 @@
 //! Dynamic load imbalance: different ranks compute longer in different iterations, but about the same in total.
 
+use super::imbalance::LoadImbalance;
 use super::inputs::SegmentLoad;
 use super::phrases::{format_ns, format_ranks, format_share};
 use super::rule_context::{RuleContext, mean_load};
-use super::what_if::{DurationChange, WhatIfChange};
-use super::{AdviceCandidate, AdviceRule, AdviceText, NOISE_SHARE};
+use super::{AdviceCandidate, AdviceRule, AdviceText};
 
 pub(super) const RULE: AdviceRule = AdviceRule {
     kind: "moving_imbalance",
@@ -16,24 +16,11 @@ pub(super) const RULE: AdviceRule = AdviceRule {
     describe,
 };
 
-/// Variation below one part in this many is system noise.
-const MIN_VARIATION: i64 = 10;
-
-/// Minimum number of executions to detect movement.
-const MIN_VISITS: u64 = 4;
-
 fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
     let candidate = |segment| {
-        let loads = context.loads(segment);
-        let visits: u64 = loads.values().map(|load| load.visits).sum();
-        let excess = context.critical_path_ns(segment) - mean_load(&loads);
-        let moves = loads.len() > 1
-            && visits >= MIN_VISITS * loads.len() as u64
-            && excess > (mean_load(&loads) / MIN_VARIATION).max(context.run_ns() / NOISE_SHARE);
-        let even = loads.values().map(SegmentLoad::ns).sum::<i64>() / visits.max(1) as i64;
-        let fixed = |rank: &u32| ((segment, *rank), DurationChange::Fixed(even as f64 * 1e-9));
-        let change = || WhatIfChange::Computation(loads.keys().map(fixed).collect());
-        moves.then(|| AdviceCandidate::in_segment(segment, loads.keys().copied().collect(), change(), excess))
+        let imbalance = LoadImbalance::of_changing_rank(context, segment)?;
+        let change = context.evened(imbalance.segments.into_iter());
+        Some(AdviceCandidate::in_segment(segment, imbalance.ranks, change, imbalance.excess_ns))
     };
     context.segments().filter_map(candidate).collect()
 }

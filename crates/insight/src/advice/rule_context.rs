@@ -11,6 +11,9 @@ use crate::SourceLocation;
 use crate::findings::RunFindings;
 use crate::segment::Segment;
 
+/// A rank that gets more than this multiple of its work does not execute it where it executed what it had.
+const MAX_SCALE: i64 = 8;
+
 /// Everything a rule can query.
 pub(crate) struct RuleContext<'a> {
     pub recording: &'a Recording,
@@ -29,6 +32,8 @@ pub(crate) struct CombinedWaits {
     pub ranks: BTreeMap<u32, i64>,
     /// Time each rank was waited for, in nanoseconds.
     pub causes: BTreeMap<u32, i64>,
+    /// The longest wait of each rank, summed up.
+    pub longest_ns: i64,
 }
 
 impl CombinedWaits {
@@ -39,6 +44,11 @@ impl CombinedWaits {
     /// The longest wait time of any rank.
     pub(crate) fn max_ns(&self) -> i64 {
         self.ranks.values().copied().max().unwrap_or(0)
+    }
+
+    /// Whether most of it is a single wait of each rank.
+    pub(crate) fn happens_once(&self) -> bool {
+        2 * self.longest_ns > self.ns()
     }
 
     /// The rank that was waited for most.
@@ -120,6 +130,7 @@ impl<'a> RuleContext<'a> {
             let waiting = all.entry(self.inputs.sites.representative(waits.site)).or_default();
             waits.ranks.iter().for_each(|(rank, waited)| *waiting.ranks.entry(*rank).or_default() += waited.ns);
             waits.causes.iter().for_each(|(rank, ns)| *waiting.causes.entry(*rank).or_default() += ns);
+            waiting.longest_ns += waits.ranks.values().map(|waited| waited.longest_ns).sum::<i64>();
         }
         all
     }
@@ -157,11 +168,24 @@ impl<'a> RuleContext<'a> {
         for segment in segments {
             let loads = self.loads(segment);
             let mean = mean_load(&loads);
+            // A rank that gets nearly all of its work from others executes it like them, not in proportion to what little it had.
             let takes = |load: &SegmentLoad| match load.ns() {
-                0 => DurationChange::Fixed(mean as f64 * 1e-9 / load.visits.max(1) as f64),
-                own => DurationChange::Scale(mean as f64 / own as f64),
+                own if MAX_SCALE * own < mean => DurationChange::Fixed(mean as f64 * 1e-9 / load.visits.max(1) as f64),
+                own => DurationChange::Scale(mean as f64 / own.max(1) as f64),
             };
             changed.extend(loads.iter().filter(|(rank, _)| on(**rank)).map(|(rank, load)| ((segment, *rank), takes(load))));
+        }
+        WhatIfChange::Computation(changed)
+    }
+
+    /// A change by which every execution of these segments takes equally long, on all ranks; each rank executes them as often as before.
+    pub(crate) fn evened(&self, segments: impl Iterator<Item = Segment>) -> WhatIfChange {
+        let mut changed = BTreeMap::new();
+        for segment in segments {
+            let loads = self.loads(segment);
+            let mean_s = mean_load(&loads) as f64 * 1e-9;
+            let fixed = |load: &SegmentLoad| DurationChange::Fixed(mean_s / load.visits.max(1) as f64);
+            changed.extend(loads.iter().map(|(rank, load)| ((segment, *rank), fixed(load))));
         }
         WhatIfChange::Computation(changed)
     }

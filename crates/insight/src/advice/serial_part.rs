@@ -2,10 +2,10 @@
 //!
 //! The saving needs no replay: it is Amdahl's, with the same threads for the serial part.
 
-use sintonia_text::quantity::{format_percent, format_seconds};
+use sintonia_text::quantity::{format_percent_range, format_seconds};
 use sintonia_text::rank_list::format_ranks;
 
-use super::Advice;
+use super::{Advice, Saving};
 use crate::SourceLocation;
 use crate::openmp::{OpenMpReport, RankThreads};
 
@@ -33,13 +33,14 @@ pub(super) fn advice(report: &OpenMpReport, min_saving_s: f64) -> Vec<Advice> {
     vec![Advice {
         kind: KIND,
         what: format!(
-            "{} computes outside parallel regions for {} of its computation, while {} threads are idle.",
+            "{} computes outside parallel regions for {} of its computation, while {} threads are idle{}.",
             if ranks.len() == 1 { format!("Rank {}", most.rank) } else { format!("Each of {}", format_ranks(&numbers)) },
             share_range(&ranks),
-            most.threads - 1
+            most.threads - 1,
+            most.serial_between.as_ref().map_or_else(String::new, |[from, to]| format!("; most of it between {from} and {to}"))
         )
         .replace("1 threads are", "1 thread is"),
-        source: SourceLocation::default(),
+        source: most.serial_between.as_ref().map_or_else(SourceLocation::default, |[_, to]| to.clone()),
         evidence: format!(
             "{} in parallel regions, {} outside them on rank {}.",
             format_seconds(most.region_s),
@@ -47,10 +48,11 @@ pub(super) fn advice(report: &OpenMpReport, min_saving_s: f64) -> Vec<Advice> {
             most.rank
         ),
         try_this:
-            "Make the longest serial loops parallel too (`report --all` and `view` show the segments that take longest); or use fewer \
-            threads and more ranks."
+            "Make the longest serial loops parallel too (`report --all` and `view` show the segments and functions that take longest); or use \
+            fewer threads and more ranks."
                 .into(),
-        saves_s: Some(saving(most)),
+        saving: Some(Saving::exactly_seconds(saving(most))),
+        together_s: None,
         basis: BASIS.into(),
     }]
 }
@@ -58,6 +60,5 @@ pub(super) fn advice(report: &OpenMpReport, min_saving_s: f64) -> Vec<Advice> {
 fn share_range(ranks: &[&RankThreads]) -> String {
     let least = ranks.iter().map(|rank| rank.serial_share).fold(f64::INFINITY, f64::min);
     let most = ranks.iter().map(|rank| rank.serial_share).fold(0.0, f64::max);
-    let (least, most) = (format_percent(least), format_percent(most));
-    if least == most { most } else { format!("{least} to {most}") }
+    format_percent_range(least, most)
 }

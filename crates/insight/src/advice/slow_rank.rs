@@ -1,19 +1,25 @@
 //! Ranks that are slower in every segment with equal work: a slow core or host.
+//!
+//! That a rank takes longer everywhere is no evidence: it may have more of the data. The machine is slow if the rank executes no more
+//! instructions than the others, or if all ranks of one host are slow, and no others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use sintonia_recording::counters::CounterDefinition;
 
 use super::phrases::{choose_verb, format_ns, format_ranks, format_ratio, format_share};
 use super::rule_context::{RuleContext, key_of_max};
+use super::what_if::{DurationChange, WhatIfChange};
 use super::{AdviceCandidate, AdviceRule, AdviceText};
 use crate::segment::Segment;
 
 pub(super) const RULE: AdviceRule = AdviceRule {
     kind: "slow_rank",
     name: "slow core or host",
-    help: "A rank takes longer than the others by the same factor in every part of the program, although it executes each equally often: \
-           it does not have more work, it is slower. Causes are thermal throttling, another job on the core, or two ranks bound to one \
-           core.",
-    basis: "the run replayed with the computation of the slow ranks at the overall mean",
+    help: "A rank takes longer than the others by the same factor in every part of the program, although it executes each equally often, and \
+            no more instructions; or all ranks of one host do, and no others. They do not have more work, they are slower. Causes are \
+            thermal throttling, another job on the core, or two ranks bound to one core.",
+    basis: "the run replayed with the slow ranks as quick as the mean of the others",
     find,
     describe,
 };
@@ -25,14 +31,17 @@ fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
     let alike = common_segments(context);
     let common: i64 = alike.values().flat_map(BTreeMap::values).sum();
     let all: i64 = context.segments().flat_map(|segment| context.loads(segment)).map(|(_, load)| load.ns()).sum();
-    // A single kind of work cannot distinguish a slow machine from more work.
-    if context.size() < 3 || alike.len() < 2 || 5 * common < 4 * all {
+    // A single kind of work cannot distinguish a slow machine from more work. The first iteration of a loop is no other kind than the next ones.
+    let places: BTreeSet<u32> = alike.keys().map(|segment| segment.to).collect();
+    if context.size() < 3 || places.len() < 2 || 5 * common < 4 * all {
         return Vec::new();
     }
-    let slow = candidate_groups(context, &alike).into_iter().find(|group| is_slow(&alike, group));
+    let is_machine = |group: &[u32]| is_whole_host(context, group) || executes_no_more(context, &alike, group);
+    let slow = candidate_groups(context, &alike).into_iter().find(|group| is_slow(&alike, group) && is_machine(group));
     let candidate = |group: Vec<u32>| {
-        let excess = alike.values().map(|loads| mean_times(loads, &group).0 - loads.values().sum::<i64>() / loads.len() as i64).sum();
-        let change = context.balanced(alike.keys().copied(), |rank| group.contains(&rank));
+        let slowest = |loads: &BTreeMap<u32, i64>| group.iter().filter_map(|rank| loads.get(rank)).max().copied().unwrap_or(0);
+        let excess = alike.values().map(|loads| slowest(loads) - mean_times(loads, &group).1).sum();
+        let change = as_quick_as_others(&alike, &group);
         let (segment, _) = alike.iter().max_by_key(|(_, loads)| mean_times(loads, &group).0)?;
         Some(AdviceCandidate::at_call(segment.to, group, change, excess))
     };
@@ -69,11 +78,47 @@ fn candidate_groups(context: &RuleContext, alike: &BTreeMap<Segment, BTreeMap<u3
     groups
 }
 
+/// Whether these are all ranks of a host, and several.
+fn is_whole_host(context: &RuleContext, group: &[u32]) -> bool {
+    group.len() > 1 && context.ranks_by_host().values().any(|ranks| ranks == group)
+}
+
+/// Whether instructions were counted, and those of a group explain less than a third of its excess in time.
+fn executes_no_more(context: &RuleContext, alike: &BTreeMap<Segment, BTreeMap<u32, i64>>, group: &[u32]) -> bool {
+    let counted = &context.findings.counted;
+    let Some(index) = counted.counters.iter().position(CounterDefinition::counts_instructions) else { return false };
+    let (mut times, mut instructions) = (BTreeMap::new(), BTreeMap::new());
+    for (segment, ranks) in &counted.segments {
+        if alike.contains_key(&context.inputs.sites.representative_segment(*segment)) {
+            for (rank, time) in ranks {
+                *times.entry(*rank).or_default() += time.ns;
+                *instructions.entry(*rank).or_default() += time.value(&counted.counters, index) as i64;
+            }
+        }
+    }
+    let excess = |sums: &BTreeMap<u32, i64>| {
+        let (inside, others) = mean_times(sums, group);
+        inside as f64 / others.max(1) as f64 - 1.0
+    };
+    times.len() == context.size() && 3.0 * excess(&instructions) < excess(&times)
+}
+
 /// The mean of a group and the mean of the others.
 fn mean_times(loads: &BTreeMap<u32, i64>, group: &[u32]) -> (i64, i64) {
     let (inside, compute): (Vec<_>, Vec<_>) = loads.iter().partition(|(rank, _)| group.contains(rank));
     let mean = |ranks: &[(&u32, &i64)]| ranks.iter().map(|(_, ns)| **ns).sum::<i64>() / ranks.len().max(1) as i64;
     (mean(&inside), mean(&compute))
+}
+
+/// A change that makes the ranks of a group as quick as the mean of the others.
+fn as_quick_as_others(alike: &BTreeMap<Segment, BTreeMap<u32, i64>>, group: &[u32]) -> WhatIfChange {
+    let mut changed = BTreeMap::new();
+    for (segment, loads) in alike {
+        let (_, others) = mean_times(loads, group);
+        let slow = loads.iter().filter(|(rank, _)| group.contains(rank));
+        changed.extend(slow.map(|(rank, ns)| ((*segment, *rank), DurationChange::Scale(others as f64 / (*ns).max(1) as f64))));
+    }
+    WhatIfChange::Computation(changed)
 }
 
 /// Whether every rank of a group is slower than every other rank.
@@ -106,11 +151,12 @@ fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
             format_ratio(inside, compute)
         ),
         evidence: format!(
-            "{} of computation against {} on the others, in {} parts of the program that all execute equally often, slower in each; \
+            "{} of computation against {} on the others, in {} parts of the program that all execute equally often, slower in each, {}; \
              the others wait {}.",
             format_ns(inside),
             format_ns(compute),
             alike.len(),
+            if is_whole_host(context, &candidate.ranks) { "and only on this host" } else { "with as many instructions" },
             format_share(candidate.max_saving_ns, context.run_ns())
         ),
         try_this: format!(

@@ -1,13 +1,11 @@
 //! Many small consecutive messages between the same two ranks.
 
-use std::collections::BTreeMap;
-
 use sintonia_mpi::FunctionRole;
 
-use super::inputs::{RankCallTotals, SiteCalls};
+use super::inputs::RankCallTotals;
+use super::merged_calls;
 use super::phrases::{choose_verb, format_bytes, format_ns, format_ranks, format_share};
-use super::rule_context::{RuleContext, key_of_max};
-use super::what_if::{CallOverride, WhatIfChange};
+use super::rule_context::RuleContext;
 use super::{AdviceCandidate, AdviceRule, AdviceText};
 
 pub(super) const RULE: AdviceRule = AdviceRule {
@@ -21,23 +19,9 @@ pub(super) const RULE: AdviceRule = AdviceRule {
 };
 
 fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
-    let in_a_row: Vec<(u32, &SiteCalls)> = context
-        .calls(|role| matches!(role, FunctionRole::Send | FunctionRole::Receive))
-        // On average at least four in a row.
-        .filter(|(_, calls)| 4 * calls.sum(|totals| totals.consecutive) >= 3 * calls.sum(|totals| totals.calls))
-        .collect();
-    let sends = in_a_row.iter().filter(|(_, calls)| calls.operation.role() == FunctionRole::Send);
-    let Some(site) = key_of_max(&sends.map(|(site, calls)| (*site, calls.sum(|totals| totals.consecutive_ns))).collect()) else {
-        return Vec::new();
-    };
-    let mut per_rank: BTreeMap<u32, i64> = BTreeMap::new();
-    for (rank, totals) in in_a_row.iter().flat_map(|(_, calls)| &calls.ranks) {
-        *per_rank.entry(*rank).or_default() += totals.consecutive_ns;
-    }
-    let most = per_rank.values().copied().max().unwrap_or(0);
-    let change = WhatIfChange::Calls(in_a_row.iter().map(|(site, _)| *site).collect(), CallOverride::Merged);
-    let senders = context.inputs.calls[&site].ranks.keys().copied().collect();
-    vec![AdviceCandidate::at_call(site, senders, change, most)]
+    let sends = |role| matches!(role, FunctionRole::Send | FunctionRole::SendReceive);
+    let transfers = |role| matches!(role, FunctionRole::Receive | FunctionRole::CompleteOne | FunctionRole::CompleteAll);
+    merged_calls::candidates_of(context, sends, |role| sends(role) || transfers(role))
 }
 
 fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {

@@ -4,7 +4,7 @@
 
 use sintonia_text::quantity::{format_percent, format_plural, format_seconds};
 
-use super::Advice;
+use super::{Advice, Saving};
 use crate::openmp::{OpenMpReport, RegionTotals};
 
 /// Identifier.
@@ -53,7 +53,8 @@ fn new(region: &RegionTotals, saves_s: f64) -> Advice {
             "Give its loop `schedule(dynamic)` or `schedule(guided)`, with chunks of some microseconds; split long sections or tasks. \
             If all iterations take equally long, check that each thread has a core of its own (`OMP_PLACES=cores`)."
                 .into(),
-        saves_s: Some(saves_s),
+        saving: Some(Saving::exactly_seconds(saves_s)),
+        together_s: None,
         basis: BASIS.into(),
     }
 }

@@ -10,13 +10,13 @@ use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use sintonia_mpi::{BlockingMode, FunctionRole};
-use sintonia_program::history::{CallId, CausalVisitor, History, Location, SentMessage, causal_walk};
+use sintonia_program::history::{CallId, CausalVisitor, CollectiveDependencies, History, Location, SentMessage, causal_walk};
 use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
 use sintonia_recording::call_table::CallDescriptor;
 use sintonia_replay::Error;
 pub use sintonia_replay::call_overrides::CallOverride;
-use sintonia_replay::call_overrides::{CallOverrides, MAX_PREPARATION_S, RankRelocation, small_message};
+use sintonia_replay::call_overrides::{CallOverrides, RankRelocation};
 pub use sintonia_replay::changes::DurationChange;
 use sintonia_replay::changes::{MovedWork, ReplayChanges};
 use sintonia_replay::core_waits::CoreWaitRemoval;
@@ -26,11 +26,14 @@ use sintonia_replay::schedule::LocationId;
 use super::site_groups::SiteGroups;
 use crate::call_durations::CallDurations;
 use crate::mpi_bounds;
-use crate::segment::{self, Segment};
+use crate::segment::Segment;
 use crate::wait_states::WaitInstance;
 
 /// Maximum number of later messages considered for receiving out of order.
 const MAX_LOOKAHEAD: usize = 100;
+
+/// How much longer than aimed at a computation may take, cautiously: the imbalance that Zoltan tolerates by default (`IMBALANCE_TOL`).
+const TOLERANCE: f64 = 1.1;
 
 /// Shorter waits of sends for their receives are ignored.
 const MIN_WAIT_NS: i64 = 1000;
@@ -44,8 +47,52 @@ pub enum WhatIfChange {
     Moved(Arc<MovedWork>),
     /// Calls at these sites are executed differently.
     Calls(Vec<u32>, CallOverride),
+    /// Calls at these sites take this multiple of their time after their dependencies.
+    CallTimes(Vec<u32>, f64),
+    /// The messages received at these sites come in parts, each sent when its part of this many seconds of computation is done.
+    MessagesInParts(Vec<u32>, f64),
     /// Ranks moved to these hosts; messages that become intra-host take this multiple of their time.
     Placement(Vec<u32>, f64),
+}
+
+/// How to replay what a recording does not tell about a changed run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReplayAssumptions {
+    /// What makes the changed run longest.
+    Cautious,
+    /// What is most likely.
+    Likely,
+    /// What makes the changed run shortest.
+    Favourable,
+    /// What is most likely, and every rank has a core, other than recorded.
+    CoreForEachRank,
+}
+
+impl ReplayAssumptions {
+    /// Those about changes, from the longest to the shortest run.
+    pub(super) const OF_CHANGES: [ReplayAssumptions; 3] =
+        [ReplayAssumptions::Cautious, ReplayAssumptions::Likely, ReplayAssumptions::Favourable];
+
+    /// Number of parts in which a computation is sent.
+    fn parts(self) -> f64 {
+        match self {
+            ReplayAssumptions::Cautious => 4.0,
+            ReplayAssumptions::Likely | ReplayAssumptions::CoreForEachRank => 8.0,
+            ReplayAssumptions::Favourable => f64::INFINITY,
+        }
+    }
+
+    /// What becomes of a computation, given what the change aims at.
+    fn computation(self, change: DurationChange) -> DurationChange {
+        match (self, change) {
+            (ReplayAssumptions::Cautious, DurationChange::Scale(factor)) if factor < 1.0 => {
+                DurationChange::Scale((factor * TOLERANCE).min(1.0))
+            }
+            (ReplayAssumptions::Cautious, DurationChange::Scale(factor)) => DurationChange::Scale(factor * TOLERANCE),
+            (ReplayAssumptions::Cautious, DurationChange::Fixed(seconds)) => DurationChange::Fixed(seconds * TOLERANCE),
+            _ => change,
+        }
+    }
 }
 
 /// A recording prepared for what-if replays.
@@ -56,6 +103,7 @@ pub struct WhatIfReplay<'a> {
     hosts: &'a [u32],
     /// Observations about individual calls that hold in every replay.
     observed: CallOverrides,
+    dependencies: Arc<CollectiveDependencies>,
     /// Time of each call after its dependencies were satisfied.
     own_ns_by_location: Vec<CallDurations>,
     /// Nanoseconds from the first exit from MPI_Init to the last entry into MPI_Finalize.
@@ -77,6 +125,7 @@ impl<'a> WhatIfReplay<'a> {
             sites,
             hosts,
             observed: observe_calls(history, waits, comm),
+            dependencies: Arc::new(CollectiveDependencies::gather(recording, history, comm)),
             own_ns_by_location: own_times,
             recorded_ns: recorded_ns(history, comm),
         }
@@ -93,27 +142,43 @@ impl<'a> WhatIfReplay<'a> {
     }
 
     /// The same with these changes. Every process computes it independently, with the same result.
-    pub fn changed_ns(&self, changes: &[WhatIfChange]) -> Result<i64, Error> {
+    pub fn changed_ns(&self, changes: &[WhatIfChange], assumptions: ReplayAssumptions) -> Result<i64, Error> {
         let costs = ReplayCosts::Recorded(RecordedNetwork::default());
-        let outcome = engine::replay(self.recording, &costs, &self.to_changes(changes), None)?;
+        let outcome = engine::replay(self.recording, &costs, &self.to_changes(changes, assumptions), None)?;
         Ok((outcome.replayed_s * 1e9) as i64)
     }
 
-    fn to_changes(&self, all: &[WhatIfChange]) -> ReplayChanges {
-        let mut changes = ReplayChanges { force_progress: true, core_waits: CoreWaitRemoval::Nothing, ..ReplayChanges::default() };
+    fn to_changes(&self, all: &[WhatIfChange], assumptions: ReplayAssumptions) -> ReplayChanges {
+        let mut changes = ReplayChanges {
+            force_progress: true,
+            core_waits: match assumptions {
+                ReplayAssumptions::CoreForEachRank => CoreWaitRemoval::OwnAndPartners,
+                ReplayAssumptions::Cautious | ReplayAssumptions::Likely | ReplayAssumptions::Favourable => CoreWaitRemoval::Nothing,
+            },
+            collective_dependencies: Some(Arc::clone(&self.dependencies)),
+            ..ReplayChanges::default()
+        };
         let mut overrides = self.observed.clone();
+        overrides.parts = assumptions.parts();
         for change in all {
             match change {
                 WhatIfChange::Computation(segments) => {
                     for ((segment, rank), takes) in segments {
                         let (from, to) = (self.sites.members(segment.from), self.sites.members(segment.to));
                         let pairs = from.iter().flat_map(|from| to.iter().map(|to| (*from, *to)));
-                        pairs.for_each(|pair| changes.loads.change(pair, *rank, *takes));
+                        pairs.for_each(|pair| changes.loads.change(pair, *rank, assumptions.computation(*takes)));
                     }
                 }
                 WhatIfChange::Moved(work) => changes.moved_work.push(work.clone()),
                 WhatIfChange::Calls(sites, call_override) => {
                     sites.iter().flat_map(|site| self.sites.members(*site)).for_each(|site| overrides.add(*site, *call_override));
+                }
+                WhatIfChange::CallTimes(sites, factor) => {
+                    sites.iter().flat_map(|site| self.sites.members(*site)).for_each(|site| overrides.add_factor(*site, *factor));
+                }
+                WhatIfChange::MessagesInParts(sites, seconds) => {
+                    let earlier_s = seconds * (1.0 - 1.0 / assumptions.parts());
+                    sites.iter().flat_map(|site| self.sites.members(*site)).for_each(|site| overrides.add_earlier(*site, earlier_s));
                 }
                 WhatIfChange::Placement(hosts, times) => {
                     overrides.relocation =
@@ -126,17 +191,21 @@ impl<'a> WhatIfReplay<'a> {
     }
 }
 
-/// The recorded time from the first exit from MPI_Init to the end.
+/// The recorded time from the first exit from MPI_Init, or else from the first call, to the end.
 fn recorded_ns(history: &History, comm: &dyn ProcessGroup) -> i64 {
     let started = |location: &Location| mpi_bounds::init_row(location).map(|row| location.calls.leave[row]);
+    let first = |location: &Location| location.calls.enter.first().copied();
     let ended = |location: &Location| {
         mpi_bounds::finalize_row(location).map_or_else(|| location.calls.leave.last().copied(), |row| Some(location.calls.enter[row]))
     };
     let begin = history.locations.iter().filter_map(started).min().unwrap_or(i64::MAX);
     let end = history.locations.iter().filter_map(ended).max().unwrap_or(i64::MIN);
-    let all: Vec<[i64; 2]> = comm.all_to_all(vec![vec![[begin, end]]; comm.size()]).into_iter().flatten().collect();
-    let (begin, end) = (all.iter().map(|[begin, _]| *begin).min(), all.iter().map(|[_, end]| *end).max());
-    let begin = begin.filter(|begin| *begin < i64::MAX).unwrap_or(0);
+    let first = history.locations.iter().filter_map(first).min().unwrap_or(i64::MAX);
+    let all: Vec<[i64; 3]> = comm.all_to_all(vec![vec![[begin, first, end]]; comm.size()]).into_iter().flatten().collect();
+    let earliest = |index: usize| all.iter().map(|times| times[index]).min().filter(|time| *time < i64::MAX);
+    // A part of a run, and one that was recorded from later on, has no MPI_Init.
+    let begin = earliest(0).or_else(|| earliest(1)).unwrap_or(0);
+    let end = all.iter().map(|[.., end]| *end).max();
     end.unwrap_or(i64::MIN).saturating_sub(begin).max(0)
 }
 
@@ -182,21 +251,34 @@ fn waiting_sends(location: &Location, _: &[WaitInstance]) -> Vec<(u32, u32)> {
     waited.map(|sent| (sent.row, sent.completion)).collect()
 }
 
-/// Receives that waited although a later message was available, with the receive that took that message. The location must not send or join
-/// a collective in between: that could depend on the awaited message.
+/// Receives that waited although a later message was available, and those after them, each with the later receive whose place its message
+/// has in the order of arrival. The location must not send or join a collective in between: that could depend on the awaited message.
 fn receivable_earlier(location: &Location, waits: &[WaitInstance]) -> Vec<(u32, u32)> {
     let mut found = Vec::new();
+    let mut ordered_until = 0;
     for wait in waits.iter().filter(|wait| wait.pattern.kind == "late_sender_wrong_order") {
-        let after = location.received.partition_point(|received| received.row <= wait.row);
+        if wait.row < ordered_until {
+            continue;
+        }
         let sends = location.sent.get(location.sent.partition_point(|sent| sent.row <= wait.row)).map_or(u32::MAX, |sent| sent.row);
         let joins = location
             .collectives
             .get(location.collectives.partition_point(|collective| collective.row <= wait.row))
             .map_or(u32::MAX, |collective| collective.row);
-        let ahead = location.received[after..].iter().take(MAX_LOOKAHEAD).take_while(|received| received.row < sends.min(joins));
-        let there =
-            ahead.filter(|received| received.consumed && received.sender != CallId::NONE).min_by_key(|received| received.send_enter);
-        found.extend(there.map(|received| (wait.row, received.row)));
+        let first = location.received.partition_point(|received| received.row < wait.row);
+        let ahead = location.received[first..].iter().take(MAX_LOOKAHEAD).take_while(|received| received.row < sends.min(joins));
+        let mut by_row: BTreeMap<u32, i64> = BTreeMap::new();
+        for received in ahead.filter(|received| received.consumed && received.sender != CallId::NONE) {
+            by_row.entry(received.row).and_modify(|sent| *sent = received.send_enter.max(*sent)).or_insert(received.send_enter);
+        }
+        let rows: Vec<u32> = by_row.keys().copied().collect();
+        let mut arrivals: Vec<(i64, u32)> = by_row.into_iter().map(|(row, sent)| (sent, row)).collect();
+        arrivals.sort_unstable();
+        let deferred = arrivals.iter().zip(&rows).filter(|((_, row), place)| *place > row).map(|((_, row), place)| (*row, *place));
+        let from = found.len();
+        found.extend(deferred);
+        found[from..].sort_unstable();
+        ordered_until = rows.last().map_or(ordered_until, |last| last + 1);
     }
     found
 }
@@ -235,14 +317,6 @@ pub fn mark_waiting_sends(history: &mut History, waits: &[Vec<WaitInstance>]) {
         let waited = |sent: &SentMessage| sent.receiver != CallId::NONE && late.binary_search(&sent.completion).is_ok();
         location.sent.iter_mut().filter(|sent| waited(sent)).for_each(|sent| sent.synchronous = true);
     });
-}
-
-/// Whether a call transfers a small message directly after a similar one of the same pair: both could be merged.
-pub fn is_consecutive_message(location: &Location, row: usize) -> bool {
-    let Some(before) = row.checked_sub(1) else { return false };
-    let [this, last] = [row, before].map(|row| small_message(call_descriptor(location, row)));
-    let call = location.calls.leave[before] - location.calls.enter[before];
-    this.is_some() && this == last && segment::segment_ns(location, row) <= call.max((MAX_PREPARATION_S * 1e9) as i64)
 }
 
 /// The descriptor of a call.

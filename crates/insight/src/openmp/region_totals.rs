@@ -1,11 +1,13 @@
 //! The regions of a program by their place in the source.
 
 use std::collections::BTreeMap;
+use std::mem;
 
 use serde::Serialize;
 use sintonia_recording::Recording;
-use sintonia_recording::openmp::RegionExecution;
+use sintonia_recording::openmp::{RegionExecution, RegionThread};
 
+use super::lock_totals::{LockSums, LockTotals};
 use super::{imbalance_ns, seconds};
 use crate::SourceLocation;
 
@@ -41,6 +43,10 @@ pub struct RegionTotals {
     pub mpi_s: f64,
     /// By how much the longest thread exceeded the mean, by rank.
     pub imbalance: Vec<RankImbalance>,
+    /// The critical sections and locks, most waiting first.
+    pub locks: Vec<LockTotals>,
+    /// Seconds by which the region would be shorter if no thread waited for locks, on the rank for which that is most.
+    pub lock_saving_s: f64,
 }
 
 /// The imbalance of a region on one rank.
@@ -64,6 +70,10 @@ struct RegionSums {
     times: [u64; 7],
     longest: u64,
     imbalance: BTreeMap<u32, (u64, Vec<u64>)>,
+    lock_saving: BTreeMap<u32, u64>,
+    locks: BTreeMap<SourceLocation, LockSums>,
+    /// The locks by call site, of which several may be at the same place.
+    lock_sites: BTreeMap<u32, LockSums>,
 }
 
 /// The regions of all ranks: those that are not nested first, and most time first.
@@ -75,7 +85,8 @@ pub(super) fn totals(recording: &Recording, ranks: &[(u32, &[RegionExecution])])
         }
     }
     let mut sums: BTreeMap<(SourceLocation, u8), RegionSums> = BTreeMap::new();
-    for ((site, level), sum) in by_site {
+    for ((site, level), mut sum) in by_site {
+        sum.locate_locks(recording);
         sums.entry((SourceLocation::of(recording, site), level)).or_default().merge(sum);
     }
     let mut totals: Vec<RegionTotals> = sums.into_iter().map(|((source, level), sum)| sum.totals(source, level)).collect();
@@ -90,7 +101,7 @@ impl RegionSums {
         self.duration += region.duration;
         self.longest += region.longest * region.threads.len() as u64;
         let (imbalance, useful) = self.imbalance.entry(rank).or_default();
-        *imbalance += imbalance_ns(region);
+        *imbalance += unequal_work_ns(region);
         useful.resize(useful.len().max(region.threads.len()), 0);
         for (thread, useful) in region.threads.iter().zip(useful) {
             *useful += thread.useful;
@@ -105,6 +116,17 @@ impl RegionSums {
             ];
             self.times.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
         }
+        *self.lock_saving.entry(rank).or_default() += lock_saving_ns(region);
+        for lock in &region.locks {
+            self.lock_sites.entry(lock.site).or_default().add(rank, lock);
+        }
+    }
+
+    /// Replaces the call sites of locks by their places in the source.
+    fn locate_locks(&mut self, recording: &Recording) {
+        for (site, sums) in mem::take(&mut self.lock_sites) {
+            self.locks.entry(SourceLocation::of(recording, site)).or_default().merge(sums);
+        }
     }
 
     fn merge(&mut self, other: RegionSums) {
@@ -118,6 +140,12 @@ impl RegionSums {
             *imbalance += ns;
             sums.resize(sums.len().max(useful.len()), 0);
             sums.iter_mut().zip(useful).for_each(|(sum, time)| *sum += time);
+        }
+        for (rank, ns) in other.lock_saving {
+            *self.lock_saving.entry(rank).or_default() += ns;
+        }
+        for (source, sums) in other.locks {
+            self.locks.entry(source).or_default().merge(sums);
         }
     }
 
@@ -143,14 +171,44 @@ impl RegionSums {
             overhead_s,
             mpi_s,
             imbalance: self.imbalance.into_iter().map(imbalance).collect(),
+            locks: LockTotals::sorted(self.locks),
+            lock_saving_s: seconds(self.lock_saving.values().copied().max().unwrap_or(0)),
         }
     }
+}
+
+/// How much longer than the mean the longest thread of a region computed; 0 if threads mostly wait for locks: then the one that got them most
+/// often computed longest.
+fn unequal_work_ns(region: &RegionExecution) -> u64 {
+    if waits_mostly_for_locks(region) { 0 } else { imbalance_ns(region) }
+}
+
+/// By how much a region would be shorter if no thread waited for locks. The thread that then takes longest determines its duration, as far as
+/// threads wait at barriers because others wait for locks; no more is saved than a thread waits. If threads mostly wait for locks, they take
+/// their work as they get them, and without locks it would be even.
+fn lock_saving_ns(region: &RegionExecution) -> u64 {
+    let longest_wait = region.threads.iter().map(|thread| thread.lock).max().unwrap_or(0);
+    let without_waits = |thread: &RegionThread| thread.busy().saturating_sub(thread.lock).saturating_sub(thread.barrier);
+    let [longest, mean] = longest_and_mean(region, without_waits);
+    region.duration.saturating_sub(if waits_mostly_for_locks(region) { mean } else { longest }).min(longest_wait)
+}
+
+/// Whether threads wait for locks at least twice as long as for each other.
+fn waits_mostly_for_locks(region: &RegionExecution) -> bool {
+    let sum = |time: &dyn Fn(&RegionThread) -> u64| region.threads.iter().map(time).sum::<u64>();
+    let locks = sum(&|thread| thread.lock);
+    locks > 0 && locks >= 2 * sum(&|thread| thread.barrier + region.wait_at_end(thread))
+}
+
+/// The maximum and the mean over the threads of a region.
+fn longest_and_mean(region: &RegionExecution, time: impl Fn(&RegionThread) -> u64) -> [u64; 2] {
+    let longest = region.threads.iter().map(&time).max().unwrap_or(0);
+    [longest, region.threads.iter().map(&time).sum::<u64>() / region.threads.len().max(1) as u64]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sintonia_recording::openmp::RegionThread;
 
     #[test]
     fn sums_of_two_sites_are_those_of_all_their_executions() {
@@ -173,5 +231,32 @@ mod tests {
         assert_eq!(imbalance, [(0, 0), (1, 0)]);
         assert!((totals.imbalance[0].seconds - 40e-9).abs() < 1e-15);
         assert!((totals.end_s - 300e-9).abs() < 1e-15, "{totals:?}");
+    }
+    #[test]
+    fn without_locks_a_region_takes_as_long_as_its_longest_thread() {
+        let thread = |useful, lock, barrier| RegionThread { useful, lock, barrier, ..RegionThread::default() };
+        let saving = |threads: [RegionThread; 2]| {
+            lock_saving_ns(&RegionExecution { duration: 100, threads: threads.to_vec(), ..RegionExecution::default() })
+        };
+        assert_eq!(saving([thread(60, 20, 0), thread(40, 30, 0)]), 30);
+        assert_eq!(saving([thread(60, 20, 20), thread(40, 30, 0)]), 30);
+        // Threads that do little but wait for locks would divide the work evenly.
+        assert_eq!(saving([thread(60, 20, 20), thread(50, 50, 0)]), 45);
+        // The barrier is waited at for another reason.
+        assert_eq!(saving([thread(30, 5, 65), thread(20, 0, 80)]), 5);
+        assert_eq!(saving([thread(100, 0, 0), thread(50, 0, 0)]), 0);
+        // The second one seldom gets the lock, and has less to do for that reason.
+        assert_eq!(saving([thread(70, 30, 0), thread(30, 70, 0)]), 50);
+    }
+
+    #[test]
+    fn threads_that_wait_for_locks_have_no_less_to_do() {
+        let thread = |useful, lock| RegionThread { useful, lock, ..RegionThread::default() };
+        let unequal = |threads: [RegionThread; 2]| {
+            let longest = threads.iter().map(|thread| thread.useful).max().unwrap();
+            unequal_work_ns(&RegionExecution { duration: 100, longest, threads: threads.to_vec(), ..RegionExecution::default() })
+        };
+        assert_eq!(unequal([thread(70, 30), thread(30, 70)]), 0);
+        assert_eq!(unequal([thread(100, 0), thread(40, 10)]), 30);
     }
 }

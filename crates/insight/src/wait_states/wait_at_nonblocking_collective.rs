@@ -20,6 +20,9 @@ fn find(collective: &CollectiveCompletion) -> Option<DetectedWait> {
         return None;
     }
     let needed = match collective.instance.op {
+        GroupOp::Collective(Broadcast | Scatter | Scatterv | Reduce | Gather | Gatherv) if collective.dependency.is_some() => {
+            collective.dependency?.last
+        }
         GroupOp::Collective(Broadcast | Scatter | Scatterv) if collective.is_root => return None,
         GroupOp::Collective(Broadcast | Scatter | Scatterv) => collective.instance.root,
         GroupOp::Collective(Reduce | Gather | Gatherv) if !collective.is_root => return None,

@@ -70,7 +70,7 @@ fn a_rank_that_is_late_because_it_had_no_core_is_not_told_to_compute_less() {
     assert_eq!(report.cores.statement.as_deref(), Some(statement));
     let kinds: Vec<&str> = report.advice.iter().map(|advice| advice.kind).collect();
     assert_eq!((kinds, report.cores.held_back), (vec!["core_shortage"], 0), "both compute equally long on a core");
-    assert_eq!(report.advice[0].saves_s, None);
+    assert_eq!(report.advice[0].saving, None);
     assert!(report.advice[0].try_this.contains("--bind-to core"), "{}", report.advice[0].try_this);
     // Both compute 30 ms of 60 on a core.
     let efficiency = report.efficiency.unwrap();
@@ -86,8 +86,8 @@ fn the_same_run_with_a_core_for_each_keeps_its_advice() {
     let report = summary(&two_ranks(0));
     assert_eq!((report.cores.statement, report.cores.share, report.cores.held_back), (None, Some(0.0), 0));
     let kinds: Vec<(&str, i64)> =
-        report.advice.iter().map(|advice| (advice.kind, (advice.saves_s.unwrap() * 1e3).round() as i64)).collect();
-    assert_eq!(kinds, [("load_imbalance", 285)], "19 rounds of 45 instead of 60 ms; the first is another segment");
+        report.advice.iter().map(|advice| (advice.kind, (advice.saving.unwrap().likely_s() * 1e3).round() as i64)).collect();
+    assert_eq!(kinds, [("load_imbalance", 300)], "20 rounds of 45 instead of 60 ms");
     assert_eq!(rounded([report.efficiency.unwrap().load_balance]), [750]);
     assert_eq!(report.wait_states[0].no_core_s, 0.0);
 }
@@ -98,8 +98,11 @@ fn an_imbalance_that_missing_cores_do_not_explain_is_reported_with_what_is_left(
     assert!(report.cores.statement.is_some());
     let kinds: Vec<&str> = report.advice.iter().map(|advice| advice.kind).collect();
     assert_eq!(kinds, ["core_shortage", "load_imbalance"]);
-    // Rank 1 computes for 53 ms on a core, the mean is 41.5: 218.5 ms in 19 rounds.
-    assert_eq!(rounded([report.advice[1].saves_s.unwrap()]), [219 - 7 * ROUNDS as i64]);
+    // Rank 1 computes for 53 ms on a core, the mean is 41.5: 230 ms in 20 rounds if it still loses 7 ms in each of them, and an eighth
+    // more if it loses time in proportion. Cautiously it takes a tenth more than the mean. Other runs and other changes make it 64 ms more or less.
+    let saving = report.advice[1].saving.unwrap();
+    assert_eq!(rounded([saving.likely_s(), saving.high_s()]), [245, 324]);
+    assert!((0.07..0.11).contains(&saving.low_s()), "{saving:?}");
 }
 
 /// Rank 0 waits without a core for what is not there yet: nobody is delayed by that.
@@ -236,10 +239,10 @@ fn four_ranks(longer: u64, without_core: bool) -> TestRecording {
 
 /// 10 ms of 110 of one rank of four are too few for a statement; 40 of 140 are enough.
 #[test]
-fn preempted_time_makes_neither_an_imbalance_nor_a_slow_rank() {
+fn preempted_time_makes_no_imbalance() {
     let kinds = |recording: &TestRecording| summary(recording).advice.iter().map(|advice| advice.kind).collect::<Vec<_>>();
     for (longer, shortage) in [(10, None), (40, Some("core_shortage"))] {
-        assert_eq!(kinds(&four_ranks(longer, false)), ["slow_rank"], "{longer} % more computation");
+        assert_eq!(kinds(&four_ranks(longer, false)), ["load_imbalance"], "{longer} % more computation");
         assert_eq!(kinds(&four_ranks(longer, true)), Vec::from_iter(shortage), "{longer} % without a core");
     }
 }

@@ -14,7 +14,7 @@ use crate::model::{
     CallFormulas, HoldOutValidation, MeasuredParameter, MeasuredSetting, ModelPart, ModelledQuantity, PerformanceModel, PredictionBasis,
     ReferenceMachine, RoleLimit,
 };
-use crate::program_part::PartKind;
+use sintonia_insight::program_part::PartKind;
 
 type TomlTable<'a> = sintonia_toml_file::TomlTable<'a, ModelFileError>;
 type TomlValue<'a> = sintonia_toml_file::TomlValue<'a, ModelFileError>;

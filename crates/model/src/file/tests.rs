@@ -9,7 +9,7 @@ use crate::model::{
     CallFormulas, HoldOutValidation, MeasuredParameter, MeasuredSetting, ModelPart, ModelledQuantity, PerformanceModel, PredictionBasis,
     ReferenceMachine, RoleLimit,
 };
-use crate::program_part::PartKind;
+use sintonia_insight::program_part::PartKind;
 
 fn parse(text: &str) -> Result<PerformanceModel, String> {
     PerformanceModel::parse(text, Path::new("m.toml")).map_err(|error| error.to_string())

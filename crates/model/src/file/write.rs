@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::FORMAT;
 use crate::fitted_term::FittedTerm;
 use crate::model::{ModelPart, PerformanceModel, PredictionBasis};
-use crate::program_part::PartKind;
+use sintonia_insight::program_part::PartKind;
 
 /// The model as text.
 pub(super) fn model_to_text(model: &PerformanceModel) -> String {

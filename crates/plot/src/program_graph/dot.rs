@@ -1,4 +1,4 @@
-//! Renders the program graph for GraphViz: a cluster per role, and in it one per loop.
+//! Renders the program graph for GraphViz: a cluster per role, and in it one per function and loop.
 
 use std::io::{self, Write};
 
@@ -32,21 +32,28 @@ fn write_lane(drawing: &GraphDrawing, number: usize, lane: &RoleLane, out: &mut 
     writeln!(out, "  subgraph cluster_{number} {{\n    label={};", dot_string(&format!("{}\n{}", lane.name, lane.note)))?;
     let mut open: Vec<usize> = Vec::new();
     for step in &lane.steps {
-        let inside: Vec<usize> = (0..lane.loops.len()).filter(|one| lane.loops[*one].nodes.contains(&step.node)).collect();
+        let inside: Vec<usize> = (0..lane.scopes.len()).filter(|one| lane.scopes[*one].nodes.contains(&step.node)).collect();
         let same = open.iter().zip(&inside).take_while(|(open, inside)| open == inside).count();
         (same..open.len()).try_for_each(|_| writeln!(out, "    }}"))?;
         open.truncate(same);
         for one in &inside[same..] {
-            writeln!(out, "    subgraph cluster_{number}_{one} {{ style=dashed; label={};", dot_string(&lane.loops[*one].note))?;
+            let scope = &lane.scopes[*one];
+            let style = if scope.iterations.is_empty() { "solid" } else { "dashed" };
+            let label = dot_string(format!("{} {}", scope.name, scope.iterations).trim());
+            writeln!(out, "    subgraph cluster_{number}_{one} {{ style={style}; label={label};")?;
             open.push(*one);
         }
         let node = &drawing.nodes[step.node];
-        let label = dot_string(&format!("{}\n{}\n{}", node.name, node.source, step.note));
+        let lines = [&node.name, &node.source, &step.note, &step.more].into_iter().filter(|line| !line.is_empty());
+        let label = dot_string(&lines.cloned().collect::<Vec<_>>().join("\n"));
         writeln!(out, "    {} [{}, label={label}];", node_id(number, step.node), node_attributes(node))?;
     }
     open.iter().try_for_each(|_| writeln!(out, "    }}"))?;
     for path in &lane.paths {
-        let label = path.computation.as_ref().map_or(String::new(), |work| format!("{}\n{}", work.note, work.per_iteration));
+        let label = path
+            .computation
+            .as_ref()
+            .map_or(String::new(), |work| format!("{}\n{}", work.function_and_note(&work.function), work.per_iteration));
         writeln!(out, "    {} -> {} [label={}];", node_id(number, path.from), node_id(number, path.to), dot_string(&label))?;
     }
     writeln!(out, "  }}")
@@ -59,6 +66,7 @@ fn node_attributes(node: &OperationNode) -> String {
         NodeSymbol::Exchange => ("diamond", "#0072b2"),
         NodeSymbol::Collective => ("box", "#009e73"),
         NodeSymbol::Other => ("ellipse", "#777777"),
+        NodeSymbol::Folded => ("box3d", "#44546a"),
     };
     let style = match node.stage {
         NodeStage::Whole => "solid",

@@ -1,7 +1,7 @@
 //! Positions of all parts of the drawing: rows from top to bottom, lanes from left to right, and between lanes a gutter for messages.
 //!
 //! The nodes of a lane are on its axis, with their texts to the right. Paths that do not lead to the next node run on tracks to the left of
-//! the axis, those of inner loops closer to it, so that every loop has a box around all of it.
+//! the axis, those of inner scopes closer to it, so that every loop or function has a box around all of it.
 
 use std::collections::HashMap;
 
@@ -13,14 +13,14 @@ use crate::svg::Point;
 /// Half the height of a node with its two lines of text.
 pub(super) const HALF_ROW: f64 = 21.0;
 /// Size of a computation box.
-pub(super) const COMPUTATION_BOX: Point = (196.0, 34.0);
+pub(super) const COMPUTATION_BOX: Point = (236.0, 34.0);
 const COMPUTATION_HEIGHT: f64 = COMPUTATION_BOX.1 + 10.0;
-/// Space above the nodes of a loop, for its note, and below.
-const LOOP_TOP: f64 = 24.0;
-const LOOP_BOTTOM: f64 = 10.0;
+/// Space above the nodes of a scope, for its name, and below.
+const SCOPE_TOP: f64 = 24.0;
+const SCOPE_BOTTOM: f64 = 10.0;
 const BETWEEN_ROWS: f64 = 10.0;
 /// Space to the right of an axis, for texts.
-pub(super) const TEXT_ROOM: f64 = 264.0;
+pub(super) const TEXT_ROOM: f64 = 300.0;
 /// Half the width of a symbol.
 pub(super) const SYMBOL: f64 = 14.0;
 const TRACK: f64 = 11.0;
@@ -47,8 +47,8 @@ pub(super) struct LaneLayout {
     pub edges: (f64, f64),
     /// Horizontal position of its nodes.
     pub axis: f64,
-    /// Upper left corner and size of each loop's box.
-    pub loops: Vec<(Point, Point)>,
+    /// Upper left corner and size of each scope's box.
+    pub scopes: Vec<(Point, Point)>,
     pub paths: Vec<PathLayout>,
 }
 
@@ -67,7 +67,7 @@ struct LaneMetrics<'a> {
     /// The row of each node.
     row_of: &'a [usize],
     paths: Vec<PathRoute>,
-    loops: Vec<LoopRows>,
+    scopes: Vec<ScopeRows>,
 }
 
 /// How a path runs through its lane.
@@ -75,24 +75,24 @@ struct LaneMetrics<'a> {
 struct PathRoute {
     /// Whether it leads to the next node.
     straight: bool,
-    /// Whether it leaves a loop.
-    leaves_loop: bool,
-    /// The innermost loop around both its ends.
-    innermost_loop: Option<usize>,
+    /// Whether it leaves a scope.
+    leaves_scope: bool,
+    /// The innermost scope around both its ends.
+    innermost_scope: Option<usize>,
 }
 
-/// The rows of a loop.
+/// The rows of a scope.
 #[derive(Clone, Copy)]
-struct LoopRows {
+struct ScopeRows {
     first: usize,
     last: usize,
-    /// The loop around it.
+    /// The scope around it.
     parent: Option<usize>,
 }
 
-/// How far the loops and paths of a lane extend to the left of the axis.
+/// How far the scopes and paths of a lane extend to the left of the axis.
 struct LeftExtent {
-    loops: Vec<f64>,
+    scopes: Vec<f64>,
     paths: Vec<f64>,
 }
 
@@ -123,35 +123,35 @@ impl GraphLayout {
 impl<'a> LaneMetrics<'a> {
     fn new(lane: &'a RoleLane, row_of: &'a [usize]) -> LaneMetrics<'a> {
         let position: HashMap<usize, usize> = lane.steps.iter().enumerate().map(|(position, step)| (step.node, position)).collect();
-        let is_in = |number: usize, node: usize| lane.loops[number].nodes.contains(&node);
+        let is_in = |number: usize, node: usize| lane.scopes[number].nodes.contains(&node);
         let route = |from: usize, to: usize| PathRoute {
             straight: position.get(&from).map(|position| position + 1) == position.get(&to).copied(),
-            leaves_loop: (0..lane.loops.len()).any(|number| is_in(number, from) && !is_in(number, to)),
-            innermost_loop: (0..lane.loops.len()).rev().find(|number| is_in(*number, from) && is_in(*number, to)),
+            leaves_scope: (0..lane.scopes.len()).any(|number| is_in(number, from) && !is_in(number, to)),
+            innermost_scope: (0..lane.scopes.len()).rev().find(|number| is_in(*number, from) && is_in(*number, to)),
         };
         let rows = |number: usize| {
-            let nodes = &lane.loops[number].nodes;
+            let nodes = &lane.scopes[number].nodes;
             let rows = || nodes.iter().map(|node| row_of[*node]);
             let parent = nodes.first().and_then(|node| (0..number).rev().find(|other| is_in(*other, *node)));
-            LoopRows { first: rows().min().unwrap_or(0), last: rows().max().unwrap_or(0), parent }
+            ScopeRows { first: rows().min().unwrap_or(0), last: rows().max().unwrap_or(0), parent }
         };
         let paths = lane.paths.iter().map(|path| route(path.from, path.to)).collect();
-        LaneMetrics { lane, row_of, paths, loops: (0..lane.loops.len()).map(rows).collect() }
+        LaneMetrics { lane, row_of, paths, scopes: (0..lane.scopes.len()).map(rows).collect() }
     }
 
     fn lay_out(&self, middles: &[f64], heights: &RowHeights, left: f64) -> LaneLayout {
         let reach = self.left_extent();
-        let outermost = reach.paths.iter().fold(self.inner_edge(None, &reach.loops), |most, path| most.max(*path)) + BOX_GAP;
+        let outermost = reach.paths.iter().fold(self.inner_edge(None, &reach.scopes), |most, path| most.max(*path)) + BOX_GAP;
         let axis = left + outermost;
-        let deepest = (0..self.loops.len()).map(|number| self.depth(number)).max().unwrap_or(0);
+        let deepest = (0..self.scopes.len()).map(|number| self.depth(number)).max().unwrap_or(0);
         let right = axis + TEXT_ROOM + BOX_GAP * deepest as f64;
         let boxed = |number: usize| {
-            let (x, end) = (axis - reach.loops[number], right - BOX_GAP * self.depth(number) as f64);
-            let (top, bottom) = self.loop_edges(number, middles, heights);
+            let (x, end) = (axis - reach.scopes[number], right - BOX_GAP * self.depth(number) as f64);
+            let (top, bottom) = self.scope_edges(number, middles, heights);
             ((x, top), (end - x, bottom - top))
         };
-        let loops = (0..self.loops.len()).map(boxed).collect();
-        LaneLayout { edges: (left, right), axis, loops, paths: self.lay_out_paths(axis, &reach, middles, heights) }
+        let scopes = (0..self.scopes.len()).map(boxed).collect();
+        LaneLayout { edges: (left, right), axis, scopes, paths: self.lay_out_paths(axis, &reach, middles, heights) }
     }
 
     fn lay_out_paths(&self, axis: f64, reach: &LeftExtent, middles: &[f64], heights: &RowHeights) -> Vec<PathLayout> {
@@ -168,8 +168,8 @@ impl<'a> LaneMetrics<'a> {
             }
             let x = if route.straight || !self.has_straight_path(path.from) { axis - 28.0 } else { axis + SYMBOL + 12.0 };
             let row = self.row_of[path.from];
-            let below = if route.straight && route.leaves_loop {
-                heights.inside_loop[row] + LOOP_BOTTOM * heights.loop_bottoms[row] as f64
+            let below = if route.straight && route.leaves_scope {
+                heights.inside_scope[row] + SCOPE_BOTTOM * heights.scope_bottoms[row] as f64
             } else {
                 let used = stacked.entry(path.from).or_default();
                 *used += COMPUTATION_HEIGHT;
@@ -183,12 +183,12 @@ impl<'a> LaneMetrics<'a> {
     /// The space this lane needs in each row.
     fn heights(&self, rows: usize) -> RowHeights {
         let mut heights = RowHeights::zero(rows);
-        for one in &self.loops {
-            heights.loop_tops[one.first] += 1;
-            heights.loop_bottoms[one.last] += 1;
+        for one in &self.scopes {
+            heights.scope_tops[one.first] += 1;
+            heights.scope_bottoms[one.last] += 1;
         }
         for (path, route) in self.lane.paths.iter().zip(&self.paths).filter(|(path, _)| path.computation.is_some()) {
-            let position = if route.straight && route.leaves_loop { &mut heights.outside_loop } else { &mut heights.inside_loop };
+            let position = if route.straight && route.leaves_scope { &mut heights.outside_scope } else { &mut heights.inside_scope };
             position[self.row_of[path.from]] += COMPUTATION_HEIGHT;
         }
         heights
@@ -200,57 +200,57 @@ impl<'a> LaneMetrics<'a> {
     }
 
     fn left_extent(&self) -> LeftExtent {
-        let mut reach = LeftExtent { loops: vec![0.0; self.loops.len()], paths: vec![0.0; self.paths.len()] };
-        for level in (0..self.loops.len()).rev().map(Some).chain([None]) {
-            let inner = self.inner_edge(level, &reach.loops);
-            let is_own = |path: &usize| !self.paths[*path].straight && self.paths[*path].innermost_loop == level;
+        let mut reach = LeftExtent { scopes: vec![0.0; self.scopes.len()], paths: vec![0.0; self.paths.len()] };
+        for level in (0..self.scopes.len()).rev().map(Some).chain([None]) {
+            let inner = self.inner_edge(level, &reach.scopes);
+            let is_own = |path: &usize| !self.paths[*path].straight && self.paths[*path].innermost_scope == level;
             let own: Vec<usize> = (0..self.paths.len()).filter(is_own).collect();
             let rows = |path: &usize| (self.row_of[self.lane.paths[*path].from], self.row_of[self.lane.paths[*path].to]);
             let taken = assign_tracks(&own.iter().map(rows).collect::<Vec<_>>());
             own.iter().zip(&taken).for_each(|(path, track)| reach.paths[*path] = inner + TRACK * (*track as f64 + 0.6));
             if let Some(number) = level {
-                reach.loops[number] = inner + TRACK * taken.iter().max().map_or(0.0, |most| *most as f64 + 1.0) + BOX_GAP;
+                reach.scopes[number] = inner + TRACK * taken.iter().max().map_or(0.0, |most| *most as f64 + 1.0) + BOX_GAP;
             }
         }
         reach
     }
 
-    /// Left edge of the loops directly inside a level, or of the nodes themselves.
+    /// Left edge of the scopes directly inside a level, or of the nodes themselves.
     fn inner_edge(&self, level: Option<usize>, reach: &[f64]) -> f64 {
-        let inside = self.loops.iter().zip(reach).filter(|(one, _)| one.parent == level);
+        let inside = self.scopes.iter().zip(reach).filter(|(one, _)| one.parent == level);
         inside.map(|(_, reach)| *reach).fold(SYMBOL + 16.0, f64::max)
     }
 
-    /// Upper and lower edge of a loop's box.
-    fn loop_edges(&self, number: usize, middles: &[f64], heights: &RowHeights) -> (f64, f64) {
-        let LoopRows { first, last, .. } = self.loops[number];
+    /// Upper and lower edge of a scope's box.
+    fn scope_edges(&self, number: usize, middles: &[f64], heights: &RowHeights) -> (f64, f64) {
+        let ScopeRows { first, last, .. } = self.scopes[number];
         let inside =
-            || (0..self.loops.len()).filter(|other| *other != number && self.is_inside(*other, number)).map(|other| self.loops[other]);
+            || (0..self.scopes.len()).filter(|other| *other != number && self.is_inside(*other, number)).map(|other| self.scopes[other]);
         let above = 1.0 + inside().filter(|other| other.first == first).count() as f64;
         let below = 0.5 + inside().filter(|other| other.last == last).count() as f64;
-        (middles[first] - HALF_ROW - LOOP_TOP * above + 6.0, middles[last] + HALF_ROW + heights.inside_loop[last] + LOOP_BOTTOM * below)
+        (middles[first] - HALF_ROW - SCOPE_TOP * above + 6.0, middles[last] + HALF_ROW + heights.inside_scope[last] + SCOPE_BOTTOM * below)
     }
 
-    /// A loop and those around it.
-    fn enclosing_loops(&self, number: usize) -> impl Iterator<Item = usize> {
-        std::iter::successors(Some(number), |number| self.loops[*number].parent)
+    /// A scope and those around it.
+    fn enclosing_scopes(&self, number: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(number), |number| self.scopes[*number].parent)
     }
 
     fn depth(&self, number: usize) -> usize {
-        self.enclosing_loops(number).count()
+        self.enclosing_scopes(number).count()
     }
 
     fn is_inside(&self, inner: usize, outer: usize) -> bool {
-        self.enclosing_loops(inner).any(|number| number == outer)
+        self.enclosing_scopes(inner).any(|number| number == outer)
     }
 }
 
 /// The space that rows need above, below and between their nodes, as the maximum over lanes.
 struct RowHeights {
-    loop_tops: Vec<usize>,
-    inside_loop: Vec<f64>,
-    loop_bottoms: Vec<usize>,
-    outside_loop: Vec<f64>,
+    scope_tops: Vec<usize>,
+    inside_scope: Vec<f64>,
+    scope_bottoms: Vec<usize>,
+    outside_scope: Vec<f64>,
 }
 
 impl RowHeights {
@@ -259,33 +259,38 @@ impl RowHeights {
         let mut most = RowHeights::zero(rows);
         for lane in metrics.iter().map(|metrics| metrics.heights(rows)) {
             for row in 0..rows {
-                most.loop_tops[row] = most.loop_tops[row].max(lane.loop_tops[row]);
-                most.loop_bottoms[row] = most.loop_bottoms[row].max(lane.loop_bottoms[row]);
-                most.inside_loop[row] = most.inside_loop[row].max(lane.inside_loop[row]);
-                most.outside_loop[row] = most.outside_loop[row].max(lane.outside_loop[row]);
+                most.scope_tops[row] = most.scope_tops[row].max(lane.scope_tops[row]);
+                most.scope_bottoms[row] = most.scope_bottoms[row].max(lane.scope_bottoms[row]);
+                most.inside_scope[row] = most.inside_scope[row].max(lane.inside_scope[row]);
+                most.outside_scope[row] = most.outside_scope[row].max(lane.outside_scope[row]);
             }
         }
         most
     }
 
     fn zero(rows: usize) -> RowHeights {
-        RowHeights { loop_tops: vec![0; rows], inside_loop: vec![0.0; rows], loop_bottoms: vec![0; rows], outside_loop: vec![0.0; rows] }
+        RowHeights {
+            scope_tops: vec![0; rows],
+            inside_scope: vec![0.0; rows],
+            scope_bottoms: vec![0; rows],
+            outside_scope: vec![0.0; rows],
+        }
     }
 
     /// The centre of each row, and the end of the last one.
     fn row_middles(&self, top: f64) -> (Vec<f64>, f64) {
         let mut y = top;
         let middle = |row: usize| {
-            let middle = y + LOOP_TOP * self.loop_tops[row] as f64 + HALF_ROW;
+            let middle = y + SCOPE_TOP * self.scope_tops[row] as f64 + HALF_ROW;
             y = middle
                 + HALF_ROW
-                + self.inside_loop[row]
-                + LOOP_BOTTOM * self.loop_bottoms[row] as f64
-                + self.outside_loop[row]
+                + self.inside_scope[row]
+                + SCOPE_BOTTOM * self.scope_bottoms[row] as f64
+                + self.outside_scope[row]
                 + BETWEEN_ROWS;
             middle
         };
-        let middles = (0..self.loop_tops.len()).map(middle).collect();
+        let middles = (0..self.scope_tops.len()).map(middle).collect();
         (middles, y)
     }
 }
@@ -335,7 +340,7 @@ mod tests {
         let drawing = master_and_workers();
         let layout = GraphLayout::new(&drawing, 100.0);
         let master = &layout.lanes[0];
-        let ((x, y), (width, height)) = master.loops[0];
+        let ((x, y), (width, height)) = master.scopes[0];
         let holds = |point: Point| (x..x + width).contains(&point.0) && (y..y + height).contains(&point.1);
         let (track, work) = (master.paths[3].track.unwrap(), master.paths[3].computation.unwrap());
         assert!(holds((master.axis, layout.y[1])) && holds((master.axis, layout.y[4])));

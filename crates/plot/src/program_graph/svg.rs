@@ -6,22 +6,32 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use super::layout::{COMPUTATION_BOX, GraphLayout, LaneLayout, PathLayout, SYMBOL, TEXT_ROOM};
-use super::{GraphDrawing, LaneMessage, LaneNode, LanePath, NodeStage, NodeSymbol, OperationNode, PathComputation, RoleLane};
-use crate::svg::{AltText, Point, SvgCanvas, TitleBlock, text_width, truncate_end, truncate_start};
+use super::layout::{COMPUTATION_BOX, GraphLayout, HALF_ROW, LaneLayout, PathLayout, SYMBOL, TEXT_ROOM};
+use super::{GraphDrawing, LaneMessage, LaneNode, LanePath, LaneScope, NodeStage, NodeSymbol, OperationNode, PathComputation, RoleLane};
+use crate::svg::{AltText, Point, SvgCanvas, TitleBlock, text_width, truncate_end};
 
 /// Limit of messages; the lightest are left out.
+/// A remark that is cut to fewer letters tells nothing.
+const MIN_REMARK_CHARS: usize = 6;
 const MAX_MESSAGES: usize = 80;
 const TEXT: f64 = 11.0;
+/// Width of bold text.
+const BOLD_TEXT: f64 = 1.16 * TEXT;
 const SMALL: f64 = 9.5;
+/// Wider than the 10 px of the style, because it is bold.
+const SCOPE_TEXT: f64 = 11.4;
 const LEGEND_HEIGHT: f64 = 96.0;
 
 const STYLE: &str = "\
 .lane { font-size: 13px; font-weight: bold; }
 .name { font-weight: bold; }
-.name, .place, .loop-note, .message-note, .work-note, .halo { paint-order: stroke; stroke: #ffffff; stroke-width: 3px; stroke-linejoin: round; }
+.name, .place, .loop-note, .scope-name, .message-note, .work-note, .halo { paint-order: stroke; stroke: #ffffff; stroke-width: 3px; stroke-linejoin: round; }
 .place, .each { font-size: 9.5px; fill: #555555; }
-.loop-note { font-size: 10px; font-weight: bold; fill: #444444; }
+.loop-note, .scope-name { font-size: 10px; font-weight: bold; fill: #444444; }
+.scope { fill: #000000; fill-opacity: 0.015; stroke: #c4c4c4; }
+.folded { fill: #f1f4f8; stroke: #8796a5; }
+.fold-mark { fill: #ffffff; stroke: #44546a; }
+.fold-sign { fill: none; stroke: #44546a; }
 .message-note { font-size: 9.5px; fill: #7b3a60; }
 .lane-ground { fill: #fafafa; stroke: #e4e4e4; }
 .loop { fill: #000000; fill-opacity: 0.03; stroke: #888888; stroke-dasharray: 5 3; }
@@ -54,7 +64,7 @@ pub fn write(drawing: &GraphDrawing, out: &mut (impl Write + ?Sized)) -> io::Res
     heading.draw(&mut canvas, size.0);
     let picture = GraphPainter { drawing: &drawing, layout: &layout };
     picture.draw_lanes(&mut canvas, top + 8.0);
-    picture.draw_loops(&mut canvas);
+    picture.draw_scopes(&mut canvas);
     picture.draw_paths(&mut canvas);
     picture.draw_collectives(&mut canvas);
     picture.draw_messages(&mut canvas);
@@ -112,15 +122,10 @@ impl<'a> GraphPainter<'a> {
         }
     }
 
-    fn draw_loops(&self, canvas: &mut SvgCanvas) {
+    fn draw_scopes(&self, canvas: &mut SvgCanvas) {
         for (lane, laid) in self.each_lane() {
-            for (one, (corner, size)) in lane.loops.iter().zip(&laid.loops) {
-                canvas.rectangle("loop", *corner, *size);
-                canvas.right_aligned_text(
-                    "loop-note",
-                    (corner.0 + size.0 - 8.0, corner.1 + 12.0),
-                    &truncate_end(&one.note, 10.0, size.0 - 16.0),
-                );
+            for (scope, (corner, size)) in lane.scopes.iter().zip(&laid.scopes) {
+                canvas.in_scope("fold", scope.scope, |canvas| draw_scope(canvas, scope, *corner, *size));
             }
         }
     }
@@ -227,8 +232,10 @@ impl<'a> GraphPainter<'a> {
         for (lane, laid) in self.each_lane() {
             for step in &lane.steps {
                 let node = &self.drawing.nodes[step.node];
-                canvas.with_tooltip(&format!("{} at {}\n{}", node.name, node.source, step.details), |canvas| {
-                    self.draw_node(canvas, laid, node, step);
+                canvas.in_scope("unfold", node.scope, |canvas| {
+                    canvas.with_tooltip(&format!("{} at {}\n{}", node.name, node.source, step.details), |canvas| {
+                        self.draw_node(canvas, laid, node, step);
+                    });
                 });
             }
         }
@@ -236,21 +243,49 @@ impl<'a> GraphPainter<'a> {
 
     fn draw_node(&self, canvas: &mut SvgCanvas, laid: &LaneLayout, node: &OperationNode, step: &LaneNode) {
         let (x, y) = (laid.axis, self.layout.y[step.node]);
+        if node.symbol == NodeSymbol::Folded {
+            canvas.rectangle("folded", (x - SYMBOL - 4.0, y - HALF_ROW + 1.0), (TEXT_ROOM + SYMBOL - 4.0, 2.0 * HALF_ROW - 2.0));
+        }
         draw_symbol(canvas, (x, y), node.symbol, node.stage, TEXT_ROOM - 8.0);
         let room = TEXT_ROOM - SYMBOL - 12.0;
         let beside = x + SYMBOL + 6.0;
-        let used = text_width(&node.name, TEXT) * 1.12 + 9.0;
-        canvas.text_pair(("name", "halo"), (beside, y - 7.0), &node.name, &truncate_end(&step.note, TEXT, room - used));
-        canvas.text("place", (beside, y + 15.0), &truncate_start(&node.source, SMALL, room));
+        // The figures are short and always shown; a long name is cut.
+        let name = truncate_end(&node.name, BOLD_TEXT, room - text_width(&step.note, TEXT) - 16.0);
+        let used = text_width(&name, BOLD_TEXT) + 9.0;
+        canvas.text_pair(("name", "halo"), (beside, y - 7.0), &name, &truncate_end(&step.note, TEXT, room - used));
+        let below = [&step.more, &node.source].into_iter().filter(|text| !text.is_empty()).cloned().collect::<Vec<_>>().join(" · ");
+        canvas.text("place", (beside, y + 15.0), &truncate_end(&below, SMALL, room));
+    }
+}
+
+/// The box of a scope: its name on the left, the iterations of a loop on the right.
+fn draw_scope(canvas: &mut SvgCanvas, scope: &LaneScope, corner: Point, size: Point) {
+    canvas.rectangle(if scope.iterations.is_empty() { "scope" } else { "loop" }, corner, size);
+    let iterations = truncate_end(&scope.iterations, SCOPE_TEXT, size.0 - 16.0);
+    let room = size.0 - 24.0 - text_width(&iterations, SCOPE_TEXT);
+    if !scope.name.is_empty() {
+        canvas.text("scope-name", (corner.0 + 8.0, corner.1 + 12.0), &truncate_end(&scope.name, SCOPE_TEXT, room));
+    }
+    if !iterations.is_empty() {
+        canvas.right_aligned_text("loop-note", (corner.0 + size.0 - 8.0, corner.1 + 12.0), &iterations);
     }
 }
 
 /// A computation box, darker for a larger share of the time.
 fn draw_computation(canvas: &mut SvgCanvas, corner: Point, work: &PathComputation, goes_to: &str) {
     canvas.filled_rectangle("work", &shade(work.share), corner, COMPUTATION_BOX);
-    let (left, used) = (corner.0 + 8.0, text_width(&work.note, TEXT) + 10.0);
-    canvas.text_pair(("", "each"), (left, corner.1 + 14.0), &work.note, &truncate_end(goes_to, SMALL, COMPUTATION_BOX.0 - 16.0 - used));
+    let (left, room) = (corner.0 + 8.0, COMPUTATION_BOX.0 - 16.0);
+    let note = computation_note(work, room);
+    let goes_to = truncate_end(goes_to, SMALL, (room - text_width(&note, TEXT) - 9.0).max(0.0));
+    let goes_to = if goes_to.chars().count() < MIN_REMARK_CHARS { "" } else { &goes_to };
+    canvas.text_pair(("", "each"), (left, corner.1 + 14.0), &note, goes_to);
     canvas.text("each", (left, corner.1 + 27.0), &truncate_end(&work.per_iteration, SMALL, COMPUTATION_BOX.0 - 12.0));
+}
+
+/// The function and its figures: the figures are short and always shown, a long name is cut.
+fn computation_note(work: &PathComputation, room: f64) -> String {
+    let figures = text_width(&work.function_and_note(" "), TEXT);
+    work.function_and_note(&truncate_end(&work.function, TEXT, room - figures))
 }
 
 /// From almost white to blue; the square root separates small shares.
@@ -277,6 +312,11 @@ fn draw_symbol(canvas: &mut SvgCanvas, (x, y): Point, symbol: NodeSymbol, stage:
         NodeSymbol::Collective if stage == NodeStage::End => canvas.rectangle("group", (x - 7.0, y - 2.5), (14.0, 5.0)),
         NodeSymbol::Collective => canvas.rectangle(&format!("group{begin}"), (x - SYMBOL, y - 2.5), (bar + SYMBOL, 5.0)),
         NodeSymbol::Other => canvas.circle(&format!("other{begin}"), (x, y), half * 0.6),
+        NodeSymbol::Folded => {
+            canvas.rectangle("fold-mark", (x - 7.0, y - 7.0), (14.0, 14.0));
+            canvas.line("fold-sign", 1.6, &[(x - 4.0, y), (x + 4.0, y)]);
+            canvas.line("fold-sign", 1.6, &[(x, y - 4.0), (x, y + 4.0)]);
+        }
     }
 }
 
@@ -288,6 +328,7 @@ fn draw_legend(canvas: &mut SvgCanvas, top: f64, worth_a_box: f64) {
         (NodeSymbol::Exchange, NodeStage::Whole, "sends and receives"),
         (NodeSymbol::Collective, NodeStage::Whole, "collective"),
         (NodeSymbol::Other, NodeStage::Whole, "other call"),
+        (NodeSymbol::Folded, NodeStage::Whole, "folded"),
     ];
     let mut x = 40.0;
     for (what, stage, text) in symbols {
@@ -338,6 +379,20 @@ mod tests {
     fn the_legend_says_what_has_no_box() {
         let drawing = GraphDrawing { min_box_share: 0.02, ..master_and_workers() };
         assert!(svg(&drawing).contains("below 2 % only the arrow is drawn"));
+    }
+
+    #[test]
+    fn figures_are_whole_beside_a_long_name() {
+        let work = |function: &str| PathComputation {
+            share: 0.1,
+            function: function.into(),
+            note: "10 % · 52.6 ms".into(),
+            per_iteration: String::new(),
+        };
+        let note = computation_note(&work("ComputeRankOfMatrixRow_of_everything"), COMPUTATION_BOX.0 - 16.0);
+        assert!(note.starts_with("ComputeRank") && note.ends_with("… · 10 % · 52.6 ms"), "{note}");
+        assert!(text_width(&note, TEXT) <= COMPUTATION_BOX.0, "{note}");
+        assert_eq!(computation_note(&work(""), 200.0), "10 % · 52.6 ms");
     }
 
     #[test]

@@ -36,13 +36,14 @@ impl UnwoundPath {
 }
 
 /// Unwinds a path as far as it goes, and finds what it depends on. `None` if another thread is unwinding.
+///
+/// The linker's lock is held only while the list of files is read. A signal handler of the program may jump out of this function, and a lock
+/// that is never released would stop the program at its next `dlopen`. The files whose functions are on this stack are not unloaded meanwhile.
 pub(super) fn unwind_whole(caller: CallerRegisters, stack: StackBounds) -> Option<UnwoundPath> {
-    while_loaded(|loaded| {
-        let mut unwinder = UNWINDER.try_lock().ok()?;
-        let unwinder = unwinder.get_or_insert_with(StackUnwinder::new);
-        unwinder.update(loaded);
-        Some(unwind_with(unwinder, caller, stack))
-    })?
+    let mut unwinder = UNWINDER.try_lock().ok()?;
+    let unwinder = unwinder.get_or_insert_with(StackUnwinder::new);
+    while_loaded(|loaded| unwinder.update(loaded))?;
+    Some(unwind_with(unwinder, caller, stack))
 }
 
 fn unwind_with(unwinder: &mut StackUnwinder, caller: CallerRegisters, stack: StackBounds) -> UnwoundPath {

@@ -1,5 +1,7 @@
 //! The arguments of a call in any language: C passes scalars by value, Fortran passes everything by reference.
 
+use std::ffi::{CStr, c_char};
+
 use sintonia_mpi::ArgumentSlots;
 use sintonia_recording::raw::{self, NO_OBJECT, NONE, pair, part, unpair};
 
@@ -49,6 +51,24 @@ impl CallObserver<'_> {
     #[inline(always)]
     fn argument(&self, slot: u8) -> usize {
         self.frame.argument(slot)
+    }
+
+    /// A string argument; Fortran passes its length in another argument, and fills it with blanks.
+    pub(crate) fn string(&self, slot: u8, length_slot: u8) -> Option<String> {
+        let text = self.argument(slot) as *const c_char;
+        if text.is_null() {
+            return None;
+        }
+        let bytes = if self.is_fortran() {
+            // Old compilers pass 32 bits, and leave the others as they are.
+            let length = (self.argument(length_slot) as u32 as usize).min(libc::PATH_MAX as usize);
+            // SAFETY: the length is that of the program's variable.
+            unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) }.trim_ascii_end()
+        } else {
+            // SAFETY: a string of C.
+            unsafe { CStr::from_ptr(text) }.to_bytes()
+        };
+        Some(String::from_utf8_lossy(bytes).into_owned())
     }
 
     /// An integer argument.

@@ -4,10 +4,11 @@
 //! against elapsed time tells how long it was off the processor in all; the difference is the time it was blocked.
 
 use std::fs::File;
-use std::os::fd::{AsRawFd, IntoRawFd};
+use std::os::fd::IntoRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
 use crate::clock::{self, nanoseconds};
+use crate::process::is_spare;
 
 /// Shorter times off the processor are not recorded.
 pub(super) const SHORTEST_NS: u64 = 1000;
@@ -101,14 +102,6 @@ impl SchedulerCounters {
 
 fn off_ns(now_ns: u64) -> u64 {
     now_ns.saturating_sub(nanoseconds(libc::CLOCK_THREAD_CPUTIME_ID))
-}
-
-/// Whether the file's descriptor is in the lower half of what the process may open: the rest is left to the program.
-fn is_spare(file: &File) -> bool {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is valid for writes.
-    let known = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } == 0;
-    known && (file.as_raw_fd() as u64) < limit.rlim_cur / 2
 }
 
 fn identity(file: &File) -> Option<(u64, u64)> {

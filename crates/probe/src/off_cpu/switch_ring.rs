@@ -4,7 +4,7 @@
 
 use std::sync::atomic::AtomicU64;
 
-use crate::perf_event::{EventAttributes, EventRing, PAGE_BYTES, RecordHeader, SoftwareEvent, flag, sample_type};
+use crate::perf_event::{DUMMY, EventAttributes, EventRing, PAGE_BYTES, RecordHeader, flag, sample_type};
 
 /// Data pages of a ring: 512 switches. Small, because they are locked in memory.
 const DATA_PAGES: usize = 4;
@@ -37,14 +37,15 @@ impl SwitchRing {
     /// Opens the ring of the calling thread; `None` if the kernel does not allow it.
     pub(super) fn open() -> Option<SwitchRing> {
         let attributes = EventAttributes {
-            config: SoftwareEvent::Dummy,
+            event: DUMMY,
             sample_period: 0,
             sample_type: sample_type::TIME,
+            read_format: 0,
             flags: flag::EXCLUDE_KERNEL | flag::EXCLUDE_HYPERVISOR | flag::SAMPLE_ID_ALL | flag::CONTEXT_SWITCH,
             user_registers: 0,
             user_stack_bytes: 0,
         };
-        let ring = EventRing::open(&attributes, 0, DATA_PAGES)?;
+        let ring = EventRing::open(&attributes, 0, None, DATA_PAGES)?;
         Some(SwitchRing { ring, switches: Vec::with_capacity(MOST_SWITCHES) })
     }
 

@@ -66,19 +66,19 @@ pub(crate) static WRAPPED: [WrappedFunction; 40] = [
     WrappedFunction::new("GOMP_taskwait", wait::<20, OTHER_WAIT> as *const ()),
     WrappedFunction::new("GOMP_taskgroup_end", wait::<21, OTHER_WAIT> as *const ()),
     WrappedFunction::new("GOMP_taskyield", wait::<22, OTHER_WAIT> as *const ()),
-    WrappedFunction::new("GOMP_critical_start", acquire::<23> as *const ()),
+    WrappedFunction::new("GOMP_critical_start", acquire_stub::<23> as *const ()),
     WrappedFunction::new("GOMP_critical_end", release::<24> as *const ()),
-    WrappedFunction::new("GOMP_critical_name_start", acquire::<25> as *const ()),
+    WrappedFunction::new("GOMP_critical_name_start", acquire_stub::<25> as *const ()),
     WrappedFunction::new("GOMP_critical_name_end", release::<26> as *const ()),
-    WrappedFunction::new("GOMP_atomic_start", acquire::<27> as *const ()),
+    WrappedFunction::new("GOMP_atomic_start", acquire_stub::<27> as *const ()),
     WrappedFunction::new("GOMP_atomic_end", release::<28> as *const ()),
-    WrappedFunction::new("omp_set_lock", acquire::<29> as *const ()),
+    WrappedFunction::new("omp_set_lock", acquire_stub::<29> as *const ()),
     WrappedFunction::new("omp_unset_lock", release::<30> as *const ()),
-    WrappedFunction::new("omp_set_nest_lock", acquire::<31> as *const ()),
+    WrappedFunction::new("omp_set_nest_lock", acquire_stub::<31> as *const ()),
     WrappedFunction::new("omp_unset_nest_lock", release::<32> as *const ()),
-    WrappedFunction::new("omp_set_lock_", acquire::<33> as *const ()),
+    WrappedFunction::new("omp_set_lock_", acquire_stub::<33> as *const ()),
     WrappedFunction::new("omp_unset_lock_", release::<34> as *const ()),
-    WrappedFunction::new("omp_set_nest_lock_", acquire::<35> as *const ()),
+    WrappedFunction::new("omp_set_nest_lock_", acquire_stub::<35> as *const ()),
     WrappedFunction::new("omp_unset_nest_lock_", release::<36> as *const ()),
     WrappedFunction::new("GOMP_task", task as *const ()),
     WrappedFunction::new("GOMP_taskloop", taskloop::<38, c_long> as *const ()),
@@ -279,17 +279,24 @@ unsafe extern "C-unwind" fn wait_flag<const INDEX: usize, const IS_BARRIER: bool
     result
 }
 
-/// A function that gets a lock.
-unsafe extern "C-unwind" fn acquire<const INDEX: usize>(lock: usize) {
+/// A function that gets a lock: passes the address to which it returns on to [`acquire`], as a second argument.
+#[unsafe(naked)]
+unsafe extern "C-unwind" fn acquire_stub<const INDEX: usize>(lock: usize) {
+    core::arch::naked_asm!("mov rsi, [rsp]", "jmp {acquire}", acquire = sym acquire::<INDEX>)
+}
+
+unsafe extern "C-unwind" fn acquire<const INDEX: usize>(lock: usize, return_address: usize) {
     // SAFETY: as in `wait`.
     let original: unsafe extern "C-unwind" fn(usize) = unsafe { std::mem::transmute(WRAPPED[INDEX].original()) };
     let previous = team::switch(ThreadActivity::Lock);
+    // LLVM's runtime would report an address of this function.
+    team::set_lock_site(return_address as u64);
     // SAFETY: the program's own call.
     unsafe { original(lock) };
     if ompt::is_active() {
         team::restore(previous);
     } else {
-        team::lock_acquired(previous);
+        team::lock_acquired(previous, return_address as u64);
     }
 }
 

@@ -204,8 +204,8 @@ unsafe extern "C" fn mutex_acquire(_kind: c_int, _hint: c_uint, _implementation:
     team::switch(ThreadActivity::Lock);
 }
 
-unsafe extern "C" fn mutex_acquired(_kind: c_int, _id: u64, _return_address: *const c_void) {
-    team::lock_acquired(Some(PreviousActivity::USEFUL));
+unsafe extern "C" fn mutex_acquired(_kind: c_int, _id: u64, return_address: *const c_void) {
+    team::lock_acquired(Some(PreviousActivity::USEFUL), return_address as u64);
 }
 
 unsafe extern "C" fn mutex_released(_kind: c_int, _id: u64, _return_address: *const c_void) {

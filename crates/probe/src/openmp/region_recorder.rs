@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard};
 
 use sintonia_recording::raw::openmp::{
-    DURATIONS, MAGIC, MAX_EXECUTIONS, MAX_THREADS, RECORD_WORDS, RawRegion, RawSummary, RawThread, ThreadActivity,
+    DURATIONS, MAGIC, MAX_EXECUTIONS, MAX_THREADS, RECORD_WORDS, RawLock, RawRegion, RawSummary, RawThread, ThreadActivity,
 };
 
 use super::team::Team;
@@ -26,6 +26,8 @@ const SUMMED_NS: u64 = 10_000_000;
 const BYTES_AT_ONCE: u64 = 16 << 20;
 /// How fast the file may grow.
 const BYTES_PER_SECOND: u64 = 2 << 20;
+/// Most lock call sites of a region whose executions are summed up; further ones are not recorded.
+const MAX_SUMMED_LOCKS: usize = 256;
 /// Call sites whose regions are summed up at the same time.
 const SUMMED_SITES: usize = 64;
 
@@ -53,6 +55,7 @@ struct SummedRegion {
     end: u64,
     longest: f64,
     threads: Vec<[f64; DURATIONS]>,
+    locks: Vec<RawLock>,
 }
 
 fn lock() -> MutexGuard<'static, Option<RegionRecorder>> {
@@ -156,6 +159,9 @@ impl RegionRecorder {
             for number in 0..threads {
                 self.append(team.thread(number, end).to_words());
             }
+            for lock in (0..threads).flat_map(|number| team.locks(number)) {
+                self.append(lock.to_words());
+            }
         }
         self.flush_old_sum(end);
     }
@@ -178,6 +184,7 @@ impl RegionRecorder {
             end,
             longest: 0.0,
             threads: vec![[0.0; DURATIONS]; usize::from(region.threads)],
+            locks: Vec::new(),
         });
         sum.add(&region, team, end);
     }
@@ -199,6 +206,9 @@ impl RegionRecorder {
         }
         let span = sum.end.saturating_sub(sum.region.begin) as f32;
         self.append(RawSummary { longest: sum.longest as f32, span }.to_words());
+        for lock in &sum.locks {
+            self.append(lock.to_words());
+        }
     }
 
     fn append(&mut self, record: [u64; RECORD_WORDS]) {
@@ -226,5 +236,18 @@ impl SummedRegion {
             }
         }
         self.longest += longest;
+        (0..self.threads.len()).flat_map(|number| team.locks(number)).for_each(|lock| self.add_lock(lock));
+    }
+
+    fn add_lock(&mut self, lock: RawLock) {
+        match self.locks.iter().position(|sum| (sum.thread, sum.site) == (lock.thread, lock.site)) {
+            Some(index) => {
+                let sum = &mut self.locks[index];
+                sum.acquisitions = sum.acquisitions.saturating_add(lock.acquisitions);
+                (sum.waited, sum.held) = (sum.waited + lock.waited, sum.held + lock.held);
+            }
+            None if self.locks.len() < MAX_SUMMED_LOCKS => self.locks.push(lock),
+            None => {}
+        }
     }
 }

@@ -6,13 +6,16 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use sintonia_recording::raw::openmp::{DURATIONS, LOCK_HELD, MAX_THREADS, RawThread, ThreadActivity};
+use sintonia_recording::raw::openmp::{DURATIONS, LOCK_HELD, MAX_THREADS, RawLock, RawThread, ThreadActivity};
 
 use crate::clock::ticks;
 use crate::thread;
 
 /// In place of an activity: the thread has left the function of the region, and waits for the others.
 const AT_END: usize = DURATIONS;
+
+/// Most lock call sites of a thread in one execution of a region; further ones are not recorded.
+const MAX_LOCK_SITES: usize = 8;
 
 /// A team. The threads that run it only read it, but for their slots.
 #[repr(C)]
@@ -51,7 +54,22 @@ pub(super) struct ThreadSlot {
     durations: [AtomicU64; DURATIONS + 1],
     locks: AtomicUsize,
     locked: AtomicU64,
+    /// The place at which it is about to get a lock, if that is known; else 0.
+    next_lock_site: AtomicU64,
+    /// Index of the place where it got the lock that it has.
+    lock_site: AtomicUsize,
+    used_lock_sites: AtomicUsize,
+    lock_sites: [LockSite; MAX_LOCK_SITES],
     mpi_before: AtomicU64,
+}
+
+/// What a thread did at one place where it gets a lock.
+#[derive(Default)]
+struct LockSite {
+    site: AtomicU64,
+    acquisitions: AtomicU64,
+    waited: AtomicU64,
+    held: AtomicU64,
 }
 
 /// Where a thread is.
@@ -128,15 +146,27 @@ pub(super) fn arrive_at_end() {
     }
 }
 
-/// The calling thread has got a critical section or a lock, and goes on with what it did before.
+/// The calling thread is about to get a lock at this call site, which the runtime does not know.
+pub(super) fn set_lock_site(site: u64) {
+    if let Some(slot) = current() {
+        slot.next_lock_site.store(site, Ordering::Relaxed);
+    }
+}
+
+/// The calling thread has got a critical section or a lock at this call site, and goes on with what it did before.
 #[inline(always)]
-pub(super) fn lock_acquired(previous: Option<PreviousActivity>) {
+pub(super) fn lock_acquired(previous: Option<PreviousActivity>, site: u64) {
     let (Some(previous), Some(slot)) = (previous, current()) else { return };
     let now = ticks();
-    slot.switch(previous.0, now);
+    let waited = now.saturating_sub(slot.since.load(Ordering::Relaxed));
+    let is_waiting = slot.switch(previous.0, now) == ThreadActivity::Lock as usize;
+    let known = slot.next_lock_site.swap(0, Ordering::Relaxed);
+    let site = if known != 0 { known } else { site };
+    let index = slot.add_acquisition(site, if is_waiting { waited } else { 0 });
     let locks = slot.locks.load(Ordering::Relaxed);
     if locks == 0 {
         slot.locked.store(now, Ordering::Relaxed);
+        slot.lock_site.store(index, Ordering::Relaxed);
     }
     slot.locks.store(locks + 1, Ordering::Relaxed);
 }
@@ -147,9 +177,19 @@ pub(super) fn lock_released() {
     let Some(slot) = current() else { return };
     let locks = slot.locks.load(Ordering::Relaxed);
     if locks == 1 {
-        slot.add(LOCK_HELD, ticks().saturating_sub(slot.locked.load(Ordering::Relaxed)));
+        let held = ticks().saturating_sub(slot.locked.load(Ordering::Relaxed));
+        slot.add(LOCK_HELD, held);
+        if let Some(site) = slot.lock_sites.get(slot.lock_site.load(Ordering::Relaxed)) {
+            add(&site.held, held);
+        }
     }
     slot.locks.store(locks.saturating_sub(1), Ordering::Relaxed);
+}
+
+/// Adds to a sum that only the calling thread changes.
+#[inline(always)]
+fn add(sum: &AtomicU64, ticks: u64) {
+    sum.store(sum.load(Ordering::Relaxed) + ticks, Ordering::Relaxed);
 }
 
 /// Ticks that the calling thread has spent in MPI calls.
@@ -160,8 +200,24 @@ fn mpi_ticks() -> u64 {
 impl ThreadSlot {
     #[inline(always)]
     fn add(&self, index: usize, ticks: u64) {
-        let sum = &self.durations[index];
-        sum.store(sum.load(Ordering::Relaxed) + ticks, Ordering::Relaxed);
+        add(&self.durations[index], ticks);
+    }
+
+    /// Counts a lock that was got at a call site; returns the index of the site, or one beyond the last if there are too many.
+    #[inline(always)]
+    fn add_acquisition(&self, site: u64, waited: u64) -> usize {
+        let used = self.used_lock_sites.load(Ordering::Relaxed).min(MAX_LOCK_SITES);
+        let known = self.lock_sites[..used].iter().position(|known| known.site.load(Ordering::Relaxed) == site);
+        let index = known.unwrap_or(used);
+        let Some(entry) = self.lock_sites.get(index) else { return index };
+        if known.is_none() {
+            entry.site.store(site, Ordering::Relaxed);
+            [&entry.acquisitions, &entry.waited, &entry.held].iter().for_each(|sum| sum.store(0, Ordering::Relaxed));
+            self.used_lock_sites.store(used + 1, Ordering::Relaxed);
+        }
+        add(&entry.acquisitions, 1);
+        add(&entry.waited, waited);
+        index
     }
 
     #[inline(always)]
@@ -260,6 +316,8 @@ impl Team {
             duration.store(0, Ordering::Relaxed);
         }
         slot.locks.store(0, Ordering::Relaxed);
+        slot.used_lock_sites.store(0, Ordering::Relaxed);
+        slot.next_lock_site.store(0, Ordering::Relaxed);
         slot.level.store(self.level(), Ordering::Relaxed);
         slot.mpi_before.store(mpi_ticks(), Ordering::Relaxed);
         slot.generation.store(generation, Ordering::Relaxed);
@@ -274,6 +332,19 @@ impl Team {
     pub(super) fn thread(&self, number: usize, now: u64) -> RawThread {
         let slot = self.slots.get(number).filter(|slot| slot.generation.load(Ordering::Relaxed) == self.generation.load(Ordering::Relaxed));
         RawThread { number: number as u16, durations: slot.map_or([0.0; DURATIONS], |slot| slot.durations_until(now)) }
+    }
+
+    /// The places where a thread got locks.
+    pub(super) fn locks(&self, number: usize) -> impl Iterator<Item = RawLock> {
+        let slot = self.slots.get(number).filter(|slot| slot.generation.load(Ordering::Relaxed) == self.generation.load(Ordering::Relaxed));
+        let used = slot.map_or(0, |slot| slot.used_lock_sites.load(Ordering::Relaxed).min(MAX_LOCK_SITES));
+        slot.into_iter().flat_map(move |slot| &slot.lock_sites[..used]).map(move |entry| RawLock {
+            thread: number as u16,
+            site: entry.site.load(Ordering::Relaxed),
+            acquisitions: entry.acquisitions.load(Ordering::Relaxed).min(u32::MAX.into()) as u32,
+            waited: entry.waited.load(Ordering::Relaxed) as f32,
+            held: entry.held.load(Ordering::Relaxed) as f32,
+        })
     }
 
     /// The region has ended: the calling thread goes on with what it did before.

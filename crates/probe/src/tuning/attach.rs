@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::panic::catch_unwind;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use sintonia_link::probe_protocol::ProbeMessage;
 use sintonia_link::session::{SessionReceiver, SharedSecret};
@@ -84,13 +85,27 @@ extern "C" fn after_fork() {
     after_fork_in_child();
 }
 
+/// How long, and how often, the end of another session is waited for.
+const SESSION_PAUSE: Duration = Duration::from_millis(10);
+const SESSION_TRIES: u32 = 300;
+
+/// Begins a session; false if there is another one. That one may be about to end: its command was killed a moment ago.
+fn begin_session() -> bool {
+    (0..SESSION_TRIES).any(|attempt| {
+        if attempt > 0 {
+            std::thread::sleep(SESSION_PAUSE);
+        }
+        !SESSION_ACTIVE.swap(true, Ordering::AcqRel)
+    })
+}
+
 fn connect_collector(
     folder: &OsStr,
     secret: &CStr,
     (rank, size): (u32, u32),
 ) -> Result<SessionReceiver<collector_socket::CollectorStream>, String> {
     let secret = secret.to_str().ok().and_then(SharedSecret::from_hex).ok_or("the shared secret is malformed")?;
-    if SESSION_ACTIVE.swap(true, Ordering::AcqRel) {
+    if !begin_session() {
         return Err("it is already being tuned".into());
     }
     // A program that initialises MPI only now is not delayed.

@@ -27,6 +27,8 @@ pub struct ControlFlowGraph {
 pub struct ProgramLoop {
     /// The node through which it is entered.
     pub header: usize,
+    /// Further nodes through which some ranks enter it: those that do not visit the header.
+    pub other_entries: Vec<usize>,
     /// Index of the enclosing loop.
     pub parent: Option<usize>,
     /// All nodes in it, in program order.
@@ -80,23 +82,31 @@ impl LoopForest {
         parent: Option<usize>,
         depth: usize,
     ) {
-        let header = control.entry_node(&component, neighbours);
+        let entered = parent.and_then(|parent| control.other_entry(&component, &self.loops[parent].nodes, neighbours));
+        let header = entered.unwrap_or_else(|| control.entry_node(&component, neighbours));
         let mut bodies = neighbours.bodies(component, header);
         bodies.truncate(MAX_LOOP_DEPTH - depth);
-        let outermost = self.loops.len();
-        let around = |index: usize| if index == 0 { parent } else { Some(outermost + index - 1) };
-        let loops = bodies.iter().enumerate().map(|(index, body)| ProgramLoop {
-            header,
-            parent: around(index),
-            nodes: body.iter().copied().collect(),
-        });
-        self.loops.extend(loops);
+        // The loop of each body; the outermost one may be the parent, entered by other ranks.
+        let mut numbers = Vec::with_capacity(bodies.len());
+        for (index, body) in bodies.iter().enumerate() {
+            match parent.filter(|_| index == 0 && entered.is_some()) {
+                Some(parent) => {
+                    self.loops[parent].other_entries.push(header);
+                    numbers.push(parent);
+                }
+                None => {
+                    let parent = numbers.last().copied().or(parent);
+                    numbers.push(self.loops.len());
+                    self.loops.push(ProgramLoop { header, other_entries: Vec::new(), parent, nodes: body.iter().copied().collect() });
+                }
+            }
+        }
         self.order.push(header);
         let mut seen = BTreeSet::from([header]);
-        for (index, body) in bodies.iter().enumerate().rev() {
+        for (body, number) in bodies.iter().zip(&numbers).rev() {
             let rest: Vec<usize> = body.difference(&seen).copied().collect();
             seen.extend(body);
-            self.find_loops(control, neighbours, rest, Some(outermost + index), depth + bodies.len());
+            self.find_loops(control, neighbours, rest, Some(*number), depth + bodies.len());
         }
     }
 
@@ -105,6 +115,7 @@ impl LoopForest {
         self.order.iter_mut().for_each(|node| *node = number[*node]);
         for one in &mut self.loops {
             one.header = number[one.header];
+            one.other_entries.iter_mut().for_each(|node| *node = number[*node]);
             one.nodes.iter_mut().for_each(|node| *node = number[*node]);
             one.nodes.sort_unstable();
         }
@@ -138,12 +149,24 @@ impl ControlFlowGraph {
     /// The node through which a component is entered most often; the earliest on a tie.
     fn entry_node(&self, component: &[usize], neighbours: &Neighbours) -> usize {
         let inside: BTreeSet<usize> = component.iter().copied().collect();
-        let entered = |node: usize| {
-            let outside = neighbours.predecessors[node].iter().filter(|from| !inside.contains(from));
-            self.entry_counts[node] + outside.map(|from| self.edges[&(*from, node)]).sum::<u64>()
-        };
-        let max = inside.iter().max_by_key(|node| (entered(**node), std::cmp::Reverse(self.first_seen[**node])));
+        let entered = |node: &usize| self.entries_from_outside(*node, &inside, neighbours);
+        let max = inside.iter().max_by_key(|node| (entered(node), std::cmp::Reverse(self.first_seen[**node])));
         max.copied().unwrap_or(component[0])
+    }
+
+    /// The node of a component through which a loop around it is entered most often, if any is: ranks that do not visit the header of that
+    /// loop repeat it without the header, which is no loop inside it.
+    fn other_entry(&self, component: &[usize], around: &[usize], neighbours: &Neighbours) -> Option<usize> {
+        let around: BTreeSet<usize> = around.iter().copied().collect();
+        let entered = |node: &usize| self.entries_from_outside(*node, &around, neighbours);
+        let max = component.iter().max_by_key(|node| (entered(node), std::cmp::Reverse(self.first_seen[**node])));
+        max.copied().filter(|node| entered(node) > 0)
+    }
+
+    /// How often a node was reached from outside these nodes.
+    fn entries_from_outside(&self, node: usize, inside: &BTreeSet<usize>, neighbours: &Neighbours) -> u64 {
+        let outside = neighbours.predecessors[node].iter().filter(|from| !inside.contains(from));
+        self.entry_counts[node] + outside.map(|from| self.edges[&(*from, node)]).sum::<u64>()
     }
 }
 
@@ -244,6 +267,19 @@ mod tests {
     fn branches_of_one_loop_are_not_loops_of_their_own() {
         let forest = LoopForest::from_control_flow(&way(&[0, 1, 2, 1, 3, 1, 2, 1, 3, 1, 4]));
         assert_eq!(loops(&forest), [(1, None, vec![1, 2, 3])]);
+    }
+
+    #[test]
+    fn ranks_that_enter_a_loop_elsewhere_make_no_loop_inside_it() {
+        // 0 (1 2 (3 4)*)* 5 of two ranks, and 0 (2 (3 4)*)* 5 of another one.
+        let mut both = way(&[0, 1, 2, 3, 4, 3, 4, 1, 2, 3, 4, 3, 4, 1, 2, 3, 4, 3, 4, 5]);
+        both.edges.values_mut().for_each(|count| *count *= 2);
+        for (step, count) in way(&[0, 2, 3, 4, 3, 4, 2, 3, 4, 3, 4, 5]).edges {
+            *both.edges.entry(step).or_default() += count;
+        }
+        let forest = LoopForest::from_control_flow(&both);
+        assert_eq!(loops(&forest), [(1, None, vec![1, 2, 3, 4]), (3, Some(0), vec![3, 4])]);
+        assert_eq!(forest.loops[0].other_entries, [2]);
     }
 
     #[test]

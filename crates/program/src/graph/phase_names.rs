@@ -1,28 +1,22 @@
 //! Names of phases, derived from their source locations.
 
 use sintonia_recording::header::{CallSiteDefinition, SourceFrame};
+use sintonia_text::function_name::short_function_name;
 
-use super::ProgramNode;
+use super::{ProgramNode, call_frames};
 
 /// The name of a phase: what its function calls there and its lines if known, else its operations.
 pub(super) fn phase<'a, 'b>(nodes: impl Iterator<Item = &'a ProgramNode>, site: impl Fn(u32) -> &'b CallSiteDefinition) -> String {
     let nodes: Vec<&ProgramNode> = nodes.collect();
-    let paths: Vec<Vec<&SourceFrame>> = nodes.iter().map(|node| path_frames(node.site, &site)).filter(|path| !path.is_empty()).collect();
+    let paths: Vec<Vec<&SourceFrame>> = nodes.iter().map(|node| call_frames(node.site, &site)).filter(|path| !path.is_empty()).collect();
     let (called, around) = divergent_frames(&paths);
-    let functions = from_to(called.iter().filter_map(|frame| frame.function.as_deref()).map(without_parameters));
+    let functions: Vec<String> = called.iter().filter_map(|frame| frame.function.as_deref()).map(short_function_name).collect();
+    let functions = from_to(functions.iter().map(String::as_str));
     match (functions, lines(&around)) {
         (Some(functions), Some(lines)) => format!("{functions} ({lines})"),
         (Some(only), None) | (None, Some(only)) => only,
         (None, None) => from_to(nodes.iter().map(|node| node.operation.name())).unwrap_or_default(),
     }
-}
-
-/// The frames of a call path, outermost first.
-fn path_frames<'b>(site: u32, at: &impl Fn(u32) -> &'b CallSiteDefinition) -> Vec<&'b SourceFrame> {
-    let caller = |site: &u32| at(*site).caller.filter(|caller| caller < site);
-    let mut frames: Vec<&SourceFrame> = std::iter::successors(Some(site), caller).flat_map(|site| &at(site).frames).collect();
-    frames.reverse();
-    frames
 }
 
 /// Where paths differ: the frames of the functions that are called there, and those of the lines. If all differ in one function, these are the
@@ -36,14 +30,6 @@ fn divergent_frames<'b>(paths: &[Vec<&'b SourceFrame>]) -> (Vec<&'b SourceFrame>
     let is_one_function = around.iter().all(|frame| frame.function == around[0].function);
     let called = paths.iter().map(|path| at(path, if is_one_function { depth + 1 } else { depth })).collect();
     (called, around)
-}
-
-/// The name of a C++ function without its parameters.
-fn without_parameters(name: &str) -> &str {
-    match name.find('(') {
-        Some(at) if at > 0 && !name.starts_with("(anonymous") => &name[..at],
-        _ => name,
-    }
 }
 
 /// The first and the last of some names.

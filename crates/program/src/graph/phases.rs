@@ -115,6 +115,11 @@ impl PhaseTree {
         self.ranks.iter().map(|(_, times)| times[phase].elapsed_ns).fold(0, u64::saturating_add)
     }
 
+    /// Whether a phase is another one or in it.
+    pub fn contains(&self, phase: usize, inner: usize) -> bool {
+        self.ancestors(inner).any(|around| around == phase)
+    }
+
     fn ancestors(&self, phase: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(Some(phase), |phase| self.list[*phase].parent)
     }
@@ -192,7 +197,7 @@ struct PhaseIndex<'a> {
     steps: Vec<Vec<(usize, Option<usize>)>>,
     /// The nodes connected with each node.
     links: Vec<Vec<usize>>,
-    /// The loops with each header.
+    /// The loops that are entered at each node.
     loops_at: Vec<Vec<usize>>,
 }
 
@@ -200,7 +205,9 @@ impl PhaseIndex<'_> {
     fn new<'a>(input: &PhaseInput<'a>) -> PhaseIndex<'a> {
         let empty = || vec![Vec::new(); input.nodes];
         let mut index = PhaseIndex { loops: input.loops, steps: vec![Vec::new(); input.nodes], links: empty(), loops_at: empty() };
-        (0..).zip(input.loops).for_each(|(number, one)| index.loops_at[one.header].push(number));
+        for (number, one) in input.loops.iter().enumerate() {
+            std::iter::once(one.header).chain(one.other_entries.iter().copied()).for_each(|entry| index.loops_at[entry].push(number));
+        }
         for (from, to) in input.steps {
             // A back edge belongs to the innermost of the loops with that header.
             let innermost = index.loops_at[*to].iter().rev().find(|number| input.loops[**number].nodes.binary_search(from).is_ok());
@@ -239,6 +246,7 @@ impl PhaseIndex<'_> {
         let outermost = |number: &usize| !cut.contains(number) && self.loops[*number].parent.is_none_or(|parent| cut.contains(&parent));
         let mut found: Vec<usize> = nodes.iter().flat_map(|node| &self.loops_at[*node]).copied().filter(outermost).collect();
         found.sort_unstable();
+        found.dedup();
         found
     }
 }
@@ -250,7 +258,7 @@ mod tests {
     use super::*;
 
     fn one(header: usize, parent: Option<usize>, nodes: &[usize]) -> ProgramLoop {
-        ProgramLoop { header, parent, nodes: nodes.to_vec() }
+        ProgramLoop { header, other_entries: Vec::new(), parent, nodes: nodes.to_vec() }
     }
 
     fn lists(phases: &PhaseTree) -> Vec<(Option<usize>, bool, Vec<usize>)> {

@@ -2,11 +2,13 @@
 //!
 //! Calls are streamed and only sums are kept, so memory depends on the program, not on the length of the run.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use sintonia_mpi::FunctionRole as Does;
 use sintonia_recording::call_table::{CallDescriptor, RecordedCall, RequestId};
-use sintonia_recording::comm_event::{CollectiveGroup, CommEvent, PointToPointMessage, RequestTracker};
+use sintonia_recording::comm_event::{CollectiveGroup, CommEvent, RequestTracker};
 use sintonia_recording::off_cpu::ThreadOffCpu;
 use sintonia_recording::raw::{self, part};
 use sintonia_recording::{Error, Recording};
@@ -16,10 +18,6 @@ use super::call_points::IdMap;
 use super::node_context::PathFragment;
 use super::transitions::{PathPosition, TransitionTable};
 
-/// Tags are folded into this many classes: programs that count their tags up would need memory for each; only small tags must stay
-/// distinct.
-const TAG_CLASSES: i32 = 64;
-
 /// The path of one rank, in sums.
 #[derive(Default, Serialize, Deserialize)]
 pub struct RankPath {
@@ -27,10 +25,10 @@ pub struct RankPath {
     pub rank: u32,
     /// The paths of its threads.
     pub threads: Vec<ThreadPath>,
-    /// The messages it sent.
-    pub sent: Vec<MessageStream>,
-    /// The messages it received.
-    pub received: Vec<MessageStream>,
+    /// The ranks it sent messages to.
+    pub sent_to: BTreeSet<u32>,
+    /// The ranks it received messages from.
+    pub received_from: BTreeSet<u32>,
     /// The collectives it participated in.
     pub collectives: Vec<InstanceRange>,
     /// How often a call at the second node completed a request of the first.
@@ -92,25 +90,6 @@ pub struct NodeEffects {
     pub begins: bool,
     /// Something was completed that an earlier call started.
     pub completes: bool,
-}
-
-/// Messages of one kind between two ranks, as seen by one of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MessageStream {
-    /// The other rank.
-    pub peer: u32,
-    /// The communicator.
-    pub communicator: u32,
-    /// The tag class.
-    pub tag: i32,
-    /// Where they were sent, or where their receives completed.
-    pub node: usize,
-    /// The first of them, in send or post order.
-    pub first: u64,
-    /// Number of messages.
-    pub messages: u64,
-    /// Total bytes.
-    pub bytes: u64,
 }
 
 /// The collectives of a group that a rank called at one node.
@@ -235,17 +214,15 @@ impl<'a> PathBuilder<'a> {
         if call.descriptor.function.role() == Does::RequestFree {
             call.requests().for_each(|(request, _)| _ = self.exchanges.open_requests.remove(&request));
         }
-        self.exchanges.calls += 1;
     }
 
     /// The path in deterministic order, and its local nodes.
     pub(super) fn finish(self, rank: u32) -> (RankPath, Vec<LocalNode>) {
-        let RankExchanges { sent, received, collectives: attended, completions: completed, .. } = self.exchanges;
+        let RankExchanges { sent_to, received_from, collectives: attended, completions: completed, .. } = self.exchanges;
         let mut threads: Vec<ThreadPath> = self.threads.into_values().collect();
         threads.sort_by_key(|thread| thread.thread);
-        let (sent, received) = (sent.into_values().collect(), received.into_values().collect());
         (
-            RankPath { rank, threads, sent, received, collectives: attended.into_values().collect(), completions: completed },
+            RankPath { rank, threads, sent_to, received_from, collectives: attended.into_values().collect(), completions: completed },
             self.nodes.items,
         )
     }
@@ -254,12 +231,10 @@ impl<'a> PathBuilder<'a> {
 /// The communication of a rank, by node.
 #[derive(Default)]
 struct RankExchanges {
-    /// Number of calls so far.
-    calls: u64,
     /// The nodes that started the open requests.
     open_requests: FxHashMap<RequestId, usize>,
-    sent: FxHashMap<(usize, PointToPointMessage), MessageStream>,
-    received: FxHashMap<(usize, PointToPointMessage), MessageStream>,
+    sent_to: BTreeSet<u32>,
+    received_from: BTreeSet<u32>,
     collectives: FxHashMap<(CollectiveGroup, usize), InstanceRange>,
     completions: FxHashMap<(usize, usize), u64>,
 }
@@ -268,12 +243,12 @@ impl RankExchanges {
     fn record(&mut self, event: &CommEvent, node: usize) {
         match *event {
             CommEvent::Send { message, request, .. } => {
-                count_message(&mut self.sent, node, message, self.calls);
+                self.sent_to.extend(u32::try_from(message.peer));
                 self.begin(request, node);
             }
             CommEvent::ReceivePost { request } => self.begin(Some(request), node),
-            CommEvent::Receive { message, request, begin_call: since } => {
-                count_message(&mut self.received, node, message, since);
+            CommEvent::Receive { message, request, .. } => {
+                self.received_from.extend(u32::try_from(message.peer));
                 self.complete(request, node);
             }
             CommEvent::SendComplete { request, .. } | CommEvent::CollectiveEnd { request, .. } | CommEvent::ReceiveCancel { request } => {
@@ -395,7 +370,6 @@ impl RankPath {
     /// Renumbers the nodes; several may be merged.
     pub fn renumber(&mut self, number: &[usize]) {
         self.threads.iter_mut().for_each(|thread| thread.renumber(number));
-        self.sent.iter_mut().chain(&mut self.received).for_each(|stream| stream.node = number[stream.node]);
         let mut attended: FxHashMap<(CollectiveGroup, usize), InstanceRange> = FxHashMap::default();
         for one in std::mem::take(&mut self.collectives) {
             let node = number[one.node];
@@ -409,22 +383,6 @@ impl RankPath {
         }
         self.completions = completed;
     }
-}
-
-/// Counts a message at a node.
-fn count_message(
-    streams: &mut FxHashMap<(usize, PointToPointMessage), MessageStream>,
-    node: usize,
-    message: PointToPointMessage,
-    first: u64,
-) {
-    let Ok(peer) = u32::try_from(message.peer) else { return };
-    let tag = message.tag.rem_euclid(TAG_CLASSES);
-    let kind = PointToPointMessage { tag, bytes: 0, ..message };
-    let new = MessageStream { peer, communicator: message.communicator, tag, node, first, messages: 0, bytes: 0 };
-    let stream = streams.entry((node, kind)).or_insert(new);
-    stream.messages += 1;
-    stream.bytes = stream.bytes.saturating_add(raw::bytes_or_zero(message.bytes));
 }
 
 fn has_proc_null_peer(descriptor: &CallDescriptor) -> bool {
@@ -476,26 +434,15 @@ mod tests {
     }
 
     #[test]
-    fn a_receive_is_counted_where_it_completes_and_remembers_where_it_began() {
+    fn a_receive_completes_what_began_earlier() {
         let (walk, _) = walk(vec![
             call("MPI_Irecv").on(0).peer(1),
             call("MPI_Waitall").requests(vec![completed_receive(RequestRef::Relative(0), 1, 64)]),
             call("MPI_Send").on(0).peer(2).sent(5),
         ]);
-        let streams = |streams: &[MessageStream]| streams.iter().map(|s| (s.peer, s.node, s.messages, s.bytes)).collect::<Vec<_>>();
-        assert_eq!((streams(&walk.received), streams(&walk.sent)), (vec![(1, 1, 1, 64)], vec![(2, 2, 1, 5)]));
+        assert_eq!((walk.received_from, walk.sent_to), (BTreeSet::from([1]), BTreeSet::from([2])));
         assert_eq!(walk.completions, FxHashMap::from_iter([((0, 1), 1)]));
         assert_eq!(walk.threads[0].visits[1].effects, NodeEffects { receives: true, completes: true, ..NodeEffects::default() });
-    }
-
-    #[test]
-    fn tags_that_count_on_need_no_more_memory() {
-        let mut streams = FxHashMap::default();
-        for tag in 0..1000 {
-            count_message(&mut streams, 7, PointToPointMessage { peer: 1, communicator: 0, tag, bytes: 3 }, tag as u64);
-        }
-        let (messages, bytes) = streams.values().fold((0, 0), |sum, stream| (sum.0 + stream.messages, sum.1 + stream.bytes));
-        assert_eq!((streams.len(), messages, bytes), (TAG_CLASSES as usize, 1000, 3000));
     }
 
     #[test]

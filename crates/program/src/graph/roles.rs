@@ -46,8 +46,8 @@ impl RankBehaviour {
             rank: path.rank,
             nodes: visits().map(|(node, _)| node).collect(),
             has_proc_null: visits().any(|(_, visit)| visit.proc_null > 0),
-            exchanges: !path.sent.is_empty() && !path.received.is_empty(),
-            peers: path.sent.iter().chain(&path.received).map(|stream| stream.peer).filter(|peer| *peer != path.rank).collect(),
+            exchanges: !path.sent_to.is_empty() && !path.received_from.is_empty(),
+            peers: path.sent_to.union(&path.received_from).copied().filter(|peer| *peer != path.rank).collect(),
         }
     }
 }

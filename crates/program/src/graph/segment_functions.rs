@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sintonia_recording::call_table::CallTable;
 use sintonia_recording::{Error, Recording};
 
-use crate::samples::{CallPosition, CallTree, SampleActivity, activity, sample_ns};
+use crate::samples::{CallPosition, CallTree, SampleActivity, activity, openmp_runtime_frames, sample_ns};
 
 /// The call sites around a segment, and a function of its samples.
 type SegmentFunction = ((u32, u32), u32);
@@ -18,6 +18,7 @@ pub(super) fn of_rank(recording: &Recording, rank: u32) -> Result<Vec<(SegmentFu
         return Ok(Vec::new());
     }
     let (tree, tables) = (CallTree::of(recording)?, recording.tables(rank)?);
+    let is_runtime = openmp_runtime_frames(recording.stack_frames()?);
     let mut times: BTreeMap<SegmentFunction, u64> = BTreeMap::new();
     for thread in &threads {
         let Some(calls) = tables.iter().find(|table| table.thread == thread.thread) else { continue };
@@ -25,6 +26,7 @@ pub(super) fn of_rank(recording: &Recording, rank: u32) -> Result<Vec<(SegmentFu
             let position = CallPosition::find(sample.time, &calls.enter, &calls.leave);
             if let CallPosition::Before(row @ 1..) = position
                 && activity(sample, Some(position)) != SampleActivity::Mpi
+                && !is_runtime[sample.frame as usize]
             {
                 let segment = (site(recording, calls, row - 1), site(recording, calls, row));
                 *times.entry((segment, tree.function_of_frame(sample.frame))).or_default() += sample_ns(thread, sampling.period_ns);
@@ -51,6 +53,6 @@ pub(super) fn hottest(recording: &Recording, ranks: &[Vec<(SegmentFunction, u64)
         *found = (*found).max((ns, function));
     }
     let tree = CallTree::of(recording)?;
-    let name = |function: u32| tree.functions.get(function as usize).map(|function| function.short_name().to_owned());
+    let name = |function: u32| tree.functions.get(function as usize).map(|function| function.short_name());
     Ok(most.into_iter().filter_map(|(segment, (_, function))| Some((segment, name(function)?))).collect())
 }

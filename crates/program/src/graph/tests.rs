@@ -2,7 +2,7 @@
 
 use sintonia_recording::testing::{RecordingBuilder, TestCall, TestRecording, message};
 
-use super::ProgramGraph;
+use super::{FoldedGraph, GraphItem, ProgramGraph, ProgramScope};
 
 /// A call on the world communicator: function, line, peer. It takes 2 ns, and the next starts 8 ns later.
 type Call = (&'static str, u32, i32);
@@ -106,6 +106,67 @@ fn what_is_missing_is_counted_and_the_rest_is_drawn() {
     let graph = graph(&ranks);
     assert_eq!(graph.roles.iter().map(|role| role.ranks.len()).sum::<usize>(), 2);
     assert_eq!((graph.unmatched_sends, graph.unmatched_receives), (5, 5));
+}
+
+/// Two ranks that exchange messages in `halo`, called by `step`, and then sum up: 5 times between start and end of `main`.
+fn stepping_program() -> ProgramGraph {
+    let rank = |peer: i32| {
+        let step: [Call; 4] = [("MPI_Send", 30, peer), ("MPI_Recv", 31, peer), ("MPI_Allreduce", 32, -1), ("MPI_Barrier", 50, -1)];
+        [vec![("MPI_Init", 1, -1)], step.repeat(5), vec![("MPI_Finalize", 60, -1)]].concat()
+    };
+    let called = recording(&[rank(1), rank(0)]).with_header(|header| {
+        for (site, caller, function, line) in [
+            (5, None, "main", 20),
+            (6, Some(5), "void step<double>(int)", 7),
+            (30, Some(6), "halo(int)", 9),
+            (31, Some(6), "halo(int)", 10),
+            (32, Some(5), "void step<double>(int)", 8),
+            (50, None, "main", 50),
+        ] {
+            header.sites[site].caller = caller;
+            header.sites[site].frames[0].function = Some(function.to_owned());
+            header.sites[site].frames[0].line = Some(line);
+        }
+    });
+    ProgramGraph::from_recording(&called, || ()).unwrap()
+}
+
+#[test]
+fn scopes_are_the_functions_and_loops_of_the_source() {
+    let graph = stepping_program();
+    let scope = |scope: &ProgramScope| {
+        let lines: Vec<u32> = scope.nodes.iter().map(|node| graph.nodes[*node].site).collect();
+        (scope.parent, scope.function.clone().unwrap_or_default(), scope.lines.unwrap_or_default(), scope.loops.len(), lines)
+    };
+    assert_eq!(
+        graph.scopes.list.iter().map(scope).collect::<Vec<_>>(),
+        [
+            (None, "main".to_owned(), (20, 50), 1, vec![30, 31, 32, 50]),
+            (Some(0), "step<…>".to_owned(), (7, 8), 0, vec![30, 31, 32]),
+            (Some(1), "halo".to_owned(), (9, 10), 0, vec![30, 31]),
+        ]
+    );
+    let depths = [1, 3, 4, 5].map(|items| graph.scopes.fitting_depth(items));
+    assert_eq!((depths, graph.scopes.max_depth()), ([1, 1, 2, 3], 4));
+}
+
+#[test]
+fn a_folded_scope_has_the_sums_of_what_it_contains() {
+    let graph = stepping_program();
+    let folded = FoldedGraph::at_depth(&graph, 1);
+    assert_eq!(folded.items, [GraphItem::Node(0), GraphItem::Scope(0), GraphItem::Node(5)]);
+    assert!(folded.messages.is_empty() && folded.open.is_empty());
+    let visits = &folded.roles[0].visits[1].1;
+    // On each of two ranks 5 times 4 calls of 2 ns, and 8 ns between two of them.
+    assert_eq!((visits.calls.count, visits.calls.total_ns, visits.compute_ns, visits.messages), (40, 80, 2 * 19 * 8, 10));
+    for depth in 1..=graph.scopes.max_depth() {
+        let folded = FoldedGraph::at_depth(&graph, depth);
+        let in_items: u64 = folded.roles[0].visits.iter().map(|(_, visits)| visits.elapsed_ns()).sum();
+        let between: u64 = folded.roles[0].segments.iter().map(|segment| segment.times.total_ns).sum();
+        assert_eq!(in_items + between, 2 * (21 * 10 + 2), "nothing is lost at depth {depth}");
+    }
+    let open = FoldedGraph::at_depth(&graph, graph.scopes.max_depth());
+    assert_eq!((open.items.len(), &open.messages), (graph.nodes.len(), &graph.messages));
 }
 
 #[test]

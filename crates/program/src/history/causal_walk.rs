@@ -63,6 +63,8 @@ pub enum MemberDependency {
     Root,
     /// Lower ranks, or its neighbours.
     Subset,
+    /// One member: the last to enter of those for which its algorithm makes it wait.
+    Member,
     /// No other member.
     None,
 }
@@ -70,12 +72,15 @@ pub enum MemberDependency {
 /// What a call depends on in the collective it completes. A call that left before the others entered did not depend on them: there was no
 /// data, or the library does not synchronise there. Only a barrier always synchronises; leaving it early is a clock error.
 pub(crate) fn call_dependency(location: &Location, collective: &CollectiveCall, instance_id: &CollectiveInstance) -> MemberDependency {
+    if location.dependency(collective).is_some_and(|dependency| dependency.only_last) {
+        return MemberDependency::Member;
+    }
     let dependency = member_dependency(instance_id.op, instance_id.root.0 == location.call_id(collective.row));
     let came = match dependency {
         MemberDependency::All => Some(instance_id.last.1),
         MemberDependency::Root => Some(instance_id.root.1),
         MemberDependency::Subset => location.dependency(collective).map(|before| before.last.1),
-        MemberDependency::None => None,
+        MemberDependency::Member | MemberDependency::None => None,
     };
     let left = location.calls.leave.get(collective.completion as usize);
     let left_before = came.zip(left).is_some_and(|(came, left)| *left < came);
@@ -215,7 +220,7 @@ struct CausalWalker<'a> {
 impl<'a> CausalWalker<'a> {
     fn new(history: &'a History, comm: &dyn ProcessGroup) -> CausalWalker<'a> {
         let mut progress: Vec<LocationProgress> = history.locations.iter().map(LocationProgress::new).collect();
-        let posts = history.locations.iter().flat_map(awaited_posts);
+        let posts = history.locations.iter().flat_map(|location| awaited_posts(location).chain(awaited_members(history, location)));
         for post in comm.all_to_all(history.distribution.group_by_owner(posts, |post| post.posted.rank)).into_iter().flatten() {
             if let Some(location) = history.location_index(post.posted) {
                 progress[location].awaited.push((post.posted.row, post.sender));
@@ -378,6 +383,7 @@ impl<'a> CausalWalker<'a> {
         let (instance, arrivals) = (&self.history.collectives[collective.instance as usize], &self.arrivals[collective.instance as usize]);
         match call_dependency(own, collective, instance) {
             MemberDependency::None => Ok(None),
+            MemberDependency::Member => own.dependency(collective).map(|needed| self.enter_time(needed.last.0)).transpose(),
             MemberDependency::All if arrivals.count >= instance.members => Ok(Some(arrivals.latest)),
             MemberDependency::Root if instance.root.0 == CallId::NONE => Ok(None),
             MemberDependency::Root if arrivals.root != NOT_YET => Ok(Some(arrivals.root)),
@@ -508,12 +514,24 @@ impl LocationProgress {
     }
 }
 
-/// A call that posts the receive of a synchronous send, and the send, which depends on its entry.
+/// A call that posts the receive of a synchronous send or enters a collective, and the call that depends on its entry.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct AwaitedPost {
     posted: CallId,
     sender: CallId,
+}
+
+/// The entries of other members on which the collectives of a location depend, one by one.
+fn awaited_members<'a>(history: &'a History, location: &'a Location) -> impl Iterator<Item = AwaitedPost> + 'a {
+    let awaits = |collective: &&CollectiveCall| {
+        let instance = &history.collectives[collective.instance as usize];
+        collective.completion != NO_ROW && call_dependency(location, collective, instance) == MemberDependency::Member
+    };
+    location.collectives.iter().filter(awaits).filter_map(|collective| {
+        let posted = location.dependency(collective)?.last.0;
+        Some(AwaitedPost { posted, sender: location.call_id(collective.row) })
+    })
 }
 
 /// The posts on which the synchronous sends of a location depend.

@@ -40,7 +40,7 @@ pub(super) fn count_violations(history: &History, comm: &dyn ProcessGroup) -> Cl
             let needed = match call_dependency(location, collective, instance) {
                 MemberDependency::All => Some(instance.last),
                 MemberDependency::Root => Some(instance.root),
-                MemberDependency::Subset => location.dependency(collective).map(|before| before.last),
+                MemberDependency::Subset | MemberDependency::Member => location.dependency(collective).map(|before| before.last),
                 MemberDependency::None => None,
             };
             if let Some((_, enter)) = needed.filter(|(at, _)| *at != CallId::NONE) {

@@ -5,15 +5,14 @@ use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 use rustc_hash::FxHashMap;
-use sintonia_mpi::CollectiveOp;
 use sintonia_recording::Recording;
 use sintonia_recording::comm_event::{CollectiveGroup, GroupOp, group_communicator};
 use sintonia_recording::raw;
 
 use super::neighbour_topology::{NeighbourTopology, is_neighbourhood_op};
 use super::rank_scan::CollectiveJoin;
-use super::{CallId, Location, NO_ROW, SubsetDependency};
-use crate::process_group::{ProcessGroup, RankDistribution};
+use super::{CallId, Location, NO_ROW};
+use crate::process_group::ProcessGroup;
 
 /// A collective operation with its participants.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,6 +31,8 @@ pub struct CollectiveInstance {
     pub first_leave: i64,
     /// The root's call and when it was entered; [`CallId::NONE`] if there is none or it was not recorded.
     pub root: (CallId, i64),
+    /// Size of its vector or blocks, as in [`sintonia_collective::Participant::bytes`]: the largest that a member states.
+    pub bytes: u64,
 }
 
 impl CollectiveInstance {
@@ -45,12 +46,14 @@ impl CollectiveInstance {
         }
         self.first_leave = self.first_leave.min(other.first_leave);
         self.root = first_root(self.root, other.root);
+        self.bytes = self.bytes.max(other.bytes);
     }
 
     fn apply(&mut self, part: &PartialInstance) {
         (self.members, self.first_leave) = (part.members, part.first_leave);
         self.op = GroupOp::from_word(part.op).unwrap_or(self.op);
         (self.last, self.root) = ((part.last, part.last_enter), (part.root, part.root_enter));
+        self.bytes = part.bytes;
     }
 }
 
@@ -58,58 +61,33 @@ impl CollectiveInstance {
 pub(super) fn match_collectives(
     recording: &Recording,
     comm: &dyn ProcessGroup,
-    distribution: &RankDistribution,
     locations: &mut [Location],
     ranges: &[Range<u32>],
     joins: Vec<FxHashMap<CollectiveGroup, Vec<CollectiveJoin>>>,
 ) -> Vec<CollectiveInstance> {
     let mut instances: Vec<CollectiveInstance> = Vec::new();
-    let mut queries: Vec<DependencyQuery> = Vec::new();
     let mut groups: BTreeMap<CollectiveGroup, Vec<(usize, Vec<CollectiveJoin>)>> = BTreeMap::new();
     for (rank, joins) in joins.into_iter().enumerate() {
         joins.into_iter().for_each(|(group, joins)| groups.entry(group).or_default().push((rank, joins)));
     }
     for (group, members) in groups {
         let first = instances.len();
-        let places_in_group = CommRanks::from_group(recording, group);
+        let size = group_communicator(&recording.header, group).map_or(0, |number| recording.members(number).len() as u32);
         for (rank, joins) in members {
             for (number, join) in joins.iter().enumerate() {
                 let index = ranges[rank].start as usize + join.location as usize;
-                let part = instance_from_call(group, number as u64, join, &locations[index]);
+                let part = instance_from_call((group, size), number as u64, join, &locations[index]);
                 match instances.get_mut(first + number) {
                     Some(instance) => instance.merge(&part),
                     None => instances.push(part),
                 }
                 let Some(collective) = locations[index].collectives.get_mut(join.index as usize) else { continue };
                 collective.instance = (first + number) as u32;
-                let neighbours = is_neighbourhood_op(join.op);
-                if neighbours || is_scan(join.op) {
-                    let (at, enter) = part.last;
-                    let order = places_in_group.comm_rank(at.rank);
-                    let (group, index) = (InstanceKey::new(group, number as u64), join.index);
-                    queries.push(DependencyQuery {
-                        key: group,
-                        enter,
-                        leave: part.first_leave,
-                        call: at,
-                        comm_rank: order,
-                        index,
-                        is_neighbourhood: neighbours.into(),
-                    });
-                }
             }
         }
     }
     if comm.size() > 1 {
         merge_across_processes(comm, &mut instances);
-    }
-    for needs in find_dependencies(recording, comm, distribution, queries) {
-        let rank = (needs.call.rank - distribution.own_ranks().start) as usize;
-        let own = ranges[rank].start as usize..ranges[rank].end as usize;
-        if let Some(location) = locations[own].iter_mut().find(|location| u32::from(location.calls.thread) == needs.call.thread) {
-            let last = (needs.last, needs.last_enter);
-            location.set_dependency(needs.index as usize, SubsetDependency { members: needs.members, last });
-        }
     }
     instances
 }
@@ -126,10 +104,15 @@ pub(super) fn neighbour_topologies(recording: &Recording, instances: &[Collectiv
 }
 
 /// An instance with the single participant `join`; without any if the call does not participate.
-fn instance_from_call(group: CollectiveGroup, number: u64, join: &CollectiveJoin, location: &Location) -> CollectiveInstance {
+fn instance_from_call(
+    (group, size): (CollectiveGroup, u32),
+    number: u64,
+    join: &CollectiveJoin,
+    location: &Location,
+) -> CollectiveInstance {
     let nobody = (CallId::NONE, i64::MIN);
     let Some(collective) = location.collectives.get(join.index as usize) else {
-        return CollectiveInstance { group, number, op: join.op, members: 0, last: nobody, first_leave: i64::MAX, root: nobody };
+        return CollectiveInstance { group, number, op: join.op, members: 0, last: nobody, first_leave: i64::MAX, root: nobody, bytes: 0 };
     };
     let (at, enter) = (location.call_id(collective.row), location.calls.enter[collective.row as usize]);
     let is_root = join.root == raw::ROOT || u32::try_from(join.root) == Ok(location.rank);
@@ -141,43 +124,35 @@ fn instance_from_call(group: CollectiveGroup, number: u64, join: &CollectiveJoin
         last: (at, enter),
         first_leave: if collective.completion == NO_ROW { i64::MAX } else { location.calls.leave[collective.completion as usize] },
         root: if is_root { (at, enter) } else { nobody },
+        bytes: call_bytes(size, join, location, collective.row),
     }
 }
 
-fn is_scan(op: GroupOp) -> bool {
-    matches!(op, GroupOp::Collective(CollectiveOp::Scan | CollectiveOp::Exscan))
-}
-
-/// World rank to communicator rank, for the communicator of a group.
-struct CommRanks(FxHashMap<u32, u32>);
-
-impl CommRanks {
-    fn from_group(recording: &Recording, group: CollectiveGroup) -> CommRanks {
-        let members = group_communicator(&recording.header, group).map(|number| recording.members(number)).unwrap_or_default();
-        CommRanks(members.iter().enumerate().filter_map(|(index, rank)| Some((u32::try_from(*rank).ok()?, index as u32))).collect())
-    }
-
-    fn comm_rank(&self, rank: u32) -> u32 {
-        self.0.get(&rank).copied().unwrap_or(rank)
-    }
+/// What a call says about the size of the vector or blocks.
+fn call_bytes(size: u32, join: &CollectiveJoin, location: &Location, row: u32) -> u64 {
+    let GroupOp::Collective(op) = join.op else { return 0 };
+    let call = &location.calls.descriptors[location.calls.descriptor_ids[row as usize] as usize];
+    sintonia_collective::unit_bytes(op, size, raw::bytes_or_zero(call.sent), raw::bytes_or_zero(call.received))
 }
 
 /// Group and number of an instance, as plain old data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 #[repr(C)]
-struct InstanceKey {
-    group: [u32; 3],
+pub(super) struct InstanceKey {
+    /// The group, in words.
+    pub group: [u32; 3],
     padding: u32,
-    number: u64,
+    /// Sequence number in the group.
+    pub number: u64,
 }
 
 impl InstanceKey {
-    fn new(group: CollectiveGroup, number: u64) -> InstanceKey {
+    pub(super) fn new(group: CollectiveGroup, number: u64) -> InstanceKey {
         InstanceKey { group: group.to_words(), padding: 0, number }
     }
 
     /// The process that merges this instance.
-    fn owner(&self, comm: &dyn ProcessGroup) -> usize {
+    pub(super) fn owner(&self, comm: &dyn ProcessGroup) -> usize {
         let group: u64 = self.group.iter().map(|word| u64::from(*word)).sum();
         (self.number.wrapping_add(group) % comm.size() as u64) as usize
     }
@@ -191,6 +166,7 @@ struct PartialInstance {
     last_enter: i64,
     first_leave: i64,
     root_enter: i64,
+    bytes: u64,
     last: CallId,
     root: CallId,
     members: u32,
@@ -207,6 +183,7 @@ impl PartialInstance {
             last_enter: instance.last.1,
             first_leave: instance.first_leave,
             root_enter: instance.root.1,
+            bytes: instance.bytes,
             last: instance.last.0,
             root: instance.root.0,
             members: instance.members,
@@ -225,6 +202,7 @@ impl PartialInstance {
         }
         self.first_leave = self.first_leave.min(other.first_leave);
         (self.root, self.root_enter) = first_root((self.root, self.root_enter), (other.root, other.root_enter));
+        self.bytes = self.bytes.max(other.bytes);
     }
 }
 
@@ -256,80 +234,4 @@ fn merge_across_processes(comm: &dyn ProcessGroup, instances: &mut [CollectiveIn
     for part in comm.all_to_all(arrived).iter().flatten() {
         instances[part.index as usize].apply(part);
     }
-}
-
-/// A participant that depends on a subset of the others.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-struct DependencyQuery {
-    key: InstanceKey,
-    enter: i64,
-    /// When its part completed.
-    leave: i64,
-    call: CallId,
-    /// Its rank in the communicator.
-    comm_rank: u32,
-    /// Index among the collectives of its location.
-    index: u32,
-    /// Nonzero if it depends on its neighbours; in a scan it depends on lower ranks.
-    is_neighbourhood: u32,
-}
-
-/// The subset a participant depends on.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-struct DependencyReply {
-    last_enter: i64,
-    last: CallId,
-    call: CallId,
-    index: u32,
-    members: u32,
-}
-
-/// Finds the dependencies of each participant.
-fn find_dependencies(
-    recording: &Recording,
-    comm: &dyn ProcessGroup,
-    distribution: &RankDistribution,
-    queries: Vec<DependencyQuery>,
-) -> Vec<DependencyReply> {
-    let mut buffers: Vec<Vec<DependencyQuery>> = vec![Vec::new(); comm.size()];
-    queries.into_iter().for_each(|part| buffers[part.key.owner(comm)].push(part));
-    let mut all: Vec<DependencyQuery> = comm.all_to_all(buffers).into_iter().flatten().collect();
-    all.sort_unstable_by_key(|part| (part.key, part.comm_rank, part.call));
-    let mut topologies = FxHashMap::default();
-    let mut found = Vec::new();
-    for instance in all.chunk_by(|a, b| a.key == b.key) {
-        if instance[0].is_neighbourhood != 0 {
-            let group = CollectiveGroup::from_words(instance[0].key.group);
-            let Some(number) = group.and_then(|group| group_communicator(&recording.header, group)) else { continue };
-            let topology = topologies.entry(number).or_insert_with(|| NeighbourTopology::from_communicator(recording, number));
-            found.extend(instance.iter().filter_map(|part| neighbour_dependency(topology, instance, part)));
-        } else {
-            found.extend(scan_dependencies(instance));
-        }
-    }
-    comm.all_to_all(distribution.group_by_owner(found, |needs| needs.call.rank)).into_iter().flatten().collect()
-}
-
-/// In a scan, every participant depends on all lower ranks.
-fn scan_dependencies(instance: &[DependencyQuery]) -> Vec<DependencyReply> {
-    let mut found = Vec::new();
-    let mut last = (i64::MIN, CallId::NONE);
-    for (members, part) in instance.iter().enumerate() {
-        if members > 0 {
-            found.push(DependencyReply { last_enter: last.0, last: last.1, call: part.call, index: part.index, members: members as u32 });
-        }
-        last = last.max((part.enter, part.call));
-    }
-    found
-}
-
-/// The neighbours of a participant. One that entered after the participant completed had nothing to send.
-fn neighbour_dependency(topology: &NeighbourTopology, instance: &[DependencyQuery], part: &DependencyQuery) -> Option<DependencyReply> {
-    let came = |source: &u32| instance.binary_search_by_key(source, |other| other.comm_rank).ok().map(|index| &instance[index]);
-    let sources = topology.sources(part.call.rank).iter().filter_map(came).filter(|source| source.enter <= part.leave);
-    let members = sources.clone().count() as u32;
-    let last = sources.max_by_key(|source| (source.enter, source.call))?;
-    Some(DependencyReply { last_enter: last.enter, last: last.call, call: part.call, index: part.index, members })
 }

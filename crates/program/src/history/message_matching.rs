@@ -20,8 +20,9 @@ struct ReceiveReply {
     receiver: CallId,
     posted_row: u32,
     posted_thread: u32,
-    padding: u32,
+    progress_row: u32,
     posted_enter: i64,
+    progress_enter: i64,
 }
 
 /// Matches sends and receives; both are given by rank of the history.
@@ -58,6 +59,7 @@ pub(super) fn match_messages(
             let sent = &mut history.locations[location].sent[reply.index as usize];
             (sent.receiver, sent.posted_enter) = (reply.receiver, reply.posted_enter);
             (sent.posted_row, sent.posted_thread) = (reply.posted_row, reply.posted_thread as u16);
+            (sent.progress_row, sent.progress_enter) = (reply.progress_row, reply.progress_enter);
         }
     }
 }
@@ -160,16 +162,24 @@ fn match_receives(
         }
         let (location, posted) = (&locations[receive.location as usize], &locations[receive.posted.0 as usize]);
         let receiver = location.call_id(location.received[receive.index as usize].row);
+        let posted_enter = posted.calls.enter[receive.posted.1 as usize];
+        let progress_row = progress_row(location, envelope.enter.max(posted_enter)).min(receiver.row as usize);
         matched.replies.push(ReceiveReply {
             sender: envelope.sender,
             index: envelope.index,
             receiver,
             posted_row: receive.posted.1,
             posted_thread: posted.calls.thread.into(),
-            padding: 0,
-            posted_enter: posted.calls.enter[receive.posted.1 as usize],
+            progress_row: progress_row as u32,
+            posted_enter,
+            progress_enter: location.calls.enter[progress_row],
         });
     }
     matched.unmatched.sends = (queues.envelopes.len() - matched.replies.len()) as u64;
     matched
+}
+
+/// The first call that has not returned by a point in time.
+fn progress_row(location: &Location, since: i64) -> usize {
+    location.calls.leave.partition_point(|leave| *leave < since)
 }

@@ -7,7 +7,7 @@ use sintonia_mpi::FunctionRole;
 use sintonia_recording::Recording;
 use sintonia_recording::call_table::{CallDescriptor, CallTable, ListedRequest, RecordedCall, RequestId};
 use sintonia_recording::comm_event::{CollectiveGroup, CommEvent, GroupOp, PointToPointMessage, RequestTracker};
-use sintonia_recording::raw::{PROC_NULL, RequestRef, part};
+use sintonia_recording::raw::{self, PROC_NULL, RequestRef, part};
 
 use super::rma_epochs::{LocalCall, RankEpochs};
 use super::{CallId, CollectiveCall, Location, NO_ROW, ReceivedMessage, SentMessage};
@@ -302,11 +302,14 @@ impl RankScanner {
         sent.push(SentMessage {
             row,
             completion: done,
+            bytes: raw::bytes_or_zero(message.bytes),
             synchronous,
             receiver: CallId::NONE,
             posted_row: NO_ROW,
             posted_thread: 0,
             posted_enter: 0,
+            progress_row: NO_ROW,
+            progress_enter: 0,
         });
         if let Some(request) = request {
             self.open.insert(request, OpenRequest { location, index, envelope: self.envelopes.len() });

@@ -1,10 +1,13 @@
 //! The program graph does not depend on the number of processes that read the ranks.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sintonia_program::graph::ProgramGraph;
-use sintonia_program::process_group::ProcessGroup;
+use sintonia_program::history::{CallId, History};
+use sintonia_program::process_group::{ProcessGroup, SingleProcess};
 use sintonia_program::testing::run_in_group;
+use sintonia_recording::Recording;
 use sintonia_recording::raw::ANY;
 use sintonia_recording::testing::*;
 
@@ -14,7 +17,8 @@ fn every_rank_is_read_by_one_process_of_a_company() {
     let recording = record_calls(vec![calls; 6]);
     let readings = |comm: &dyn ProcessGroup| {
         let count = AtomicUsize::new(0);
-        ProgramGraph::from_recording_in_group(&recording, comm, &|| _ = count.fetch_add(1, Ordering::Relaxed)).unwrap();
+        let history = History::read(&recording, comm, &|| ()).unwrap();
+        ProgramGraph::from_history(&recording, &history, comm, &|| _ = count.fetch_add(1, Ordering::Relaxed)).unwrap();
         count.into_inner()
     };
     assert_eq!(run_in_group(3, readings), [2 * ProgramGraph::PASSES; 3]);
@@ -47,14 +51,75 @@ fn any_company_finds_the_same_program() {
             completions,
             phases,
             ..
-        } = ProgramGraph::from_recording_in_group(&recording, comm, &|| ()).unwrap();
+        } = ProgramGraph::from_history(&recording, &History::read(&recording, comm, &|| ()).unwrap(), comm, &|| ()).unwrap();
         (nodes, format!("{loops:?}"), roles, format!("{messages:?}"), (not_received, not_sent), together, completions, phases)
     };
-    let alone = find(&sintonia_program::process_group::SingleProcess);
+    let alone = find(&SingleProcess);
     assert!(alone.0.len() > 6 && alone.2.len() > 1 && alone.7.list.len() > 1, "{alone:#?}");
     for size in [2, 3, 7] {
         for found in run_in_group(size, find) {
             assert_eq!(found, alone, "{size} processes");
         }
     }
+}
+
+/// What the graph says and what the history says: messages by the lines of the sending call and of the call that completed the receive.
+type MessageLines = BTreeMap<(u32, u32), u64>;
+
+fn lines_of_graph(graph: &ProgramGraph) -> MessageLines {
+    let mut lines = MessageLines::new();
+    for edge in &graph.messages {
+        *lines.entry((graph.nodes[edge.from.1].site, graph.nodes[edge.to.1].site)).or_default() += edge.messages;
+    }
+    lines
+}
+
+fn lines_of_history(recording: &Recording, history: &History) -> MessageLines {
+    let site = |at: CallId| {
+        let calls = &history.locations[history.location_index(at).unwrap()].calls;
+        recording.call_paths().canonical(calls.descriptors[calls.descriptor_ids[at.row as usize] as usize].site)
+    };
+    let mut lines = MessageLines::new();
+    for location in &history.locations {
+        for sent in location.sent.iter().filter(|sent| sent.receiver != CallId::NONE) {
+            *lines.entry((site(location.call_id(sent.row)), site(sent.receiver))).or_default() += 1;
+        }
+    }
+    lines
+}
+
+#[test]
+fn messages_are_those_of_the_history_whatever_the_program() {
+    for workload in Workload::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let recording = workload.record(folder.path(), 2000, 4);
+        let history = History::read(&recording, &SingleProcess, &|| ()).unwrap();
+        let graph = ProgramGraph::from_recording(&recording, || ()).unwrap();
+        assert_eq!(lines_of_graph(&graph), lines_of_history(&recording, &history), "{}", workload.name());
+        assert_eq!(
+            (graph.unmatched_sends, graph.unmatched_receives),
+            (history.unmatched.sends, history.unmatched.receives),
+            "{}",
+            workload.name()
+        );
+    }
+}
+
+#[test]
+fn an_outer_exchange_is_not_mistaken_for_an_inner_one() {
+    // Per round: one message from line 10 to 11, then three from 20 to 21, all with the same tag.
+    let rank = |peer: i32| {
+        let mut calls = vec![init().line(1).at_ms(0, 10)];
+        for round in 0..4 {
+            for inner in 0..4 {
+                let (line, t) = (if inner == 0 { 10 } else { 20 }, 100 + round * 100 + inner * 10);
+                calls.push(send(peer).line(line).at_ms(t, t + 2));
+                calls.push(receive(peer).line(line + 1).at_ms(t + 4, t + 6));
+            }
+        }
+        calls.push(finalize().line(9).at_ms(900, 960));
+        calls
+    };
+    let graph = ProgramGraph::from_recording(&record_calls(vec![rank(1), rank(0)]), || ()).unwrap();
+    assert_eq!(lines_of_graph(&graph), MessageLines::from([((10, 11), 8), ((20, 21), 24)]));
 }

@@ -318,9 +318,9 @@ fn ring(ranks: usize, rounds: u64) -> Vec<Vec<TestCall>> {
                 irecv(ANY).line(1).at_ms(t, t + 1),
                 message("MPI_Ssend", next(rank)).sent(4).line(2).at_ms(t + 5 + rank as u64, t + 20),
                 wait("MPI_Wait", &[(0, Some(before(rank)))]).line(3).at_ms(t + 25, t + 50),
-                collective("MPI_Bcast").peer(tree).line(4).at_ms(t + 52, t + 60),
+                collective("MPI_Bcast").peer(tree).sent(8).line(4).at_ms(t + 52, t + 60),
                 collective(["MPI_Allreduce", "MPI_Scan", "MPI_Barrier"][(round % 3) as usize]).line(5).at_ms(t + 61, t + 70),
-                collective("MPI_Reduce").peer(tree).line(6).at_ms(t + 71, t + 72),
+                collective("MPI_Reduce").peer(tree).sent(8).line(6).at_ms(t + 71, t + 72),
             ]
         };
         (0..rounds).flat_map(round).collect()

@@ -3,3 +3,4 @@
 mod communication;
 mod graph;
 mod history;
+mod member_dependencies;

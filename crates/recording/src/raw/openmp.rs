@@ -1,11 +1,12 @@
 //! Raw file of the OpenMP regions of a process: records of four words, the first of which is [`MAGIC`] and zeros.
 //!
 //! A region takes one record, and one more for each of its threads, in the order of their numbers. Short regions of the same call site are
-//! summed up: then there is one record for several executions, and one more with [`RawSummary`].
+//! summed up: then there is one record for several executions, and one more with [`RawSummary`]. Records of the locks follow, if threads got some.
 //!
 //! ```text
 //! begin ticks | duration ticks | call site, (calling thread + 1) << 48 | threads, level << 16, flags << 20, executions << 24, check << 48
 //! thread number, check << 16 | seven durations in ticks, as numbers of 32 bits with a floating point
+//! thread number, check << 16, ticks waited << 32 | call site | ticks held, acquisitions << 32 | bytes `OMP LOCK`
 //! ```
 //!
 //! The check shows a record that was not written completely. Zeros follow the last record.
@@ -23,6 +24,8 @@ pub const MAX_THREADS: usize = SUMMARY as usize;
 
 /// In place of a thread number: the record is a [`RawSummary`].
 const SUMMARY: u16 = u16::MAX;
+/// Last word of a [`RawLock`]. Any record may follow a region, so the check alone would take one of 65,536 for that of a lock.
+const LOCK_WORD: u64 = u64::from_le_bytes(*b"OMP LOCK");
 /// Flag: the region was in progress when the recording ended.
 const UNFINISHED: u64 = 1;
 /// Flag: a [`RawSummary`] follows.
@@ -150,6 +153,39 @@ impl RawSummary {
     pub fn from_words(words: [u64; RECORD_WORDS]) -> Option<RawSummary> {
         let record = RawThread::from_words(words).filter(|record| record.number == SUMMARY)?;
         Some(RawSummary { longest: record.durations[0], span: record.durations[1] })
+    }
+}
+
+/// What a thread did at one place where it gets a lock, or enters a critical section.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RawLock {
+    /// Number of the thread in the team.
+    pub thread: u16,
+    /// Call site.
+    pub site: u64,
+    /// How often it got the lock.
+    pub acquisitions: u32,
+    /// Ticks it waited.
+    pub waited: f32,
+    /// Ticks it had the lock.
+    pub held: f32,
+}
+
+impl RawLock {
+    /// Encodes the record.
+    pub fn to_words(self) -> [u64; RECORD_WORDS] {
+        let first = u64::from(self.thread) | u64::from(self.waited.to_bits()) << 32;
+        let words = [first, self.site, u64::from(self.held.to_bits()) | u64::from(self.acquisitions) << 32, LOCK_WORD];
+        [first | check(3, words) << 16, words[1], words[2], words[3]]
+    }
+
+    /// Decodes a record; `None` if it is another one, was not written completely, or is damaged.
+    pub fn from_words(words: [u64; RECORD_WORDS]) -> Option<RawLock> {
+        let first = words[0] & !(0xffff << 16);
+        let valid = words[3] == LOCK_WORD && words[0] >> 16 & 0xffff == check(3, [first, words[1], words[2], words[3]]);
+        let (waited, held) = (f32::from_bits((first >> 32) as u32), f32::from_bits(words[2] as u32));
+        let lock = RawLock { thread: first as u16, site: words[1], acquisitions: (words[2] >> 32) as u32, waited, held };
+        (valid && waited >= 0.0 && held >= 0.0 && lock.acquisitions > 0).then_some(lock)
     }
 }
 

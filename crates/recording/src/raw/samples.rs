@@ -4,9 +4,12 @@
 //! frame    address     | id, (caller + 1) << 32 | modules                | kind, check << 48
 //! sample   ticks       | thread id, frame << 32 | flags                  | kind, check << 48
 //! lost     ticks       | thread id, samples << 32 | 0                    | kind, check << 48
+//! counts   four increases of 48 bits each                              | kind, check << 48
 //! ```
 //!
 //! The check shows a record that was not written completely. Zeros follow the last record.
+
+use crate::counter_event::MAX_EVENTS;
 
 /// The first word of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"SINSMP01");
@@ -19,6 +22,9 @@ const PYTHON: u64 = 1 << 63;
 const FRAME: u64 = 1;
 const SAMPLE: u64 = 2;
 const LOST: u64 = 3;
+const COUNTS: u64 = 4;
+
+const COUNT_BITS: u32 = 48;
 
 /// The thread was in the kernel.
 const IN_KERNEL: u64 = 1 << 0;
@@ -34,6 +40,8 @@ pub enum RawSampleRecord {
     Frame(RawFrame),
     /// A sample.
     Sample(RawSample),
+    /// What was counted of the thread between its previous sample and the one that is the record before. Increases are limited to 48 bits.
+    Counts([u64; MAX_EVENTS]),
     /// Samples that were taken, but not kept.
     Lost {
         /// When it was found, in ticks.
@@ -101,6 +109,10 @@ impl RawSampleRecord {
                 [sample.ticks, pair(sample.thread, sample.frame), flags, SAMPLE]
             }
             RawSampleRecord::Lost { ticks, thread, samples } => [ticks, pair(thread, samples), 0, LOST],
+            RawSampleRecord::Counts(counts) => {
+                let [a, b, c, d] = counts.map(|count| count.min((1 << COUNT_BITS) - 1));
+                [a | b << COUNT_BITS, b >> 16 | c << 32, c >> 32 | d << 16, COUNTS]
+            }
         };
         [first, second, third, kind | check(first, second, third, kind) << 48]
     }
@@ -121,6 +133,11 @@ impl RawSampleRecord {
                 let is_set = |flag: u64| third & flag != 0;
                 let (in_kernel, in_mpi, is_truncated) = (is_set(IN_KERNEL), is_set(IN_MPI), is_set(TRUNCATED));
                 Some(RawSampleRecord::Sample(RawSample { ticks: first, thread: low, frame: high, in_kernel, in_mpi, is_truncated }))
+            }
+            COUNTS => {
+                let limited = |count: u64| count & ((1 << COUNT_BITS) - 1);
+                let counts = [first, first >> COUNT_BITS | second << 16, second >> 32 | third << 32, third >> 16];
+                Some(RawSampleRecord::Counts(counts.map(limited)))
             }
             LOST => Some(RawSampleRecord::Lost { ticks: first, thread: low, samples: high }),
             _ => None,
@@ -151,6 +168,7 @@ mod tests {
             RawSampleRecord::Frame(frame),
             RawSampleRecord::Frame(RawFrame { caller: None, ..frame }),
             RawSampleRecord::Lost { ticks: 5, thread: 6, samples: 7 },
+            RawSampleRecord::Counts([(1 << 48) - 1, 0x1234_5678_9abc, 7, 0xfedc_ba98_7654]),
         ] {
             let words = record.to_words();
             assert_eq!(RawSampleRecord::from_words(words), Some(record));

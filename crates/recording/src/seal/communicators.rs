@@ -211,9 +211,8 @@ impl DefinitionUnifier {
             }
         };
         if number == new {
-            self.unified
-                .objects
-                .push(ObjectDefinition { kind: object.kind.clone(), communicator: parent_object.map(|parent_object| parent_object.id) });
+            let communicator = parent_object.map(|parent_object| parent_object.id);
+            self.unified.objects.push(ObjectDefinition { kind: object.kind.clone(), communicator, path: object.path.clone() });
         }
         MappedObject { id: number, peers: parent_object.map(|parent_object| parent_object.peers.clone()).unwrap_or_default() }
     }

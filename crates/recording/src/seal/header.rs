@@ -82,6 +82,7 @@ fn rank(member: &RankedProcess, host: u32, stats: &WriteStats, clock: LinearCloc
         limits: raw.process.limits.clone(),
         off_cpu: raw.process.off_cpu,
         sampling: raw.process.sampling,
+        counters: raw.process.counters.clone(),
     }
 }
 

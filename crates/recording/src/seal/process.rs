@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use sintonia_mpi::FUNCTIONS;
 
 use crate::definitions::{
-    CallPathDefinition, ClockReading, DefinitionRecord, EndDefinition, FORMAT_VERSION, LibraryDefinition, LocalCommunicator, LocalGroup,
-    LocalObject, MAX_RANKS, MeasuredClockOffset, ModuleDefinition, PythonLineDefinition, SamplingDefinition, WorldDefinition,
+    CallPathDefinition, ClockReading, CountersDefinition, DefinitionRecord, EndDefinition, FORMAT_VERSION, LibraryDefinition,
+    LocalCommunicator, LocalGroup, LocalObject, MAX_RANKS, MeasuredClockOffset, ModuleDefinition, PythonLineDefinition, SamplingDefinition,
+    WorldDefinition,
 };
 use crate::error::{Error, WithPath};
 use crate::host::{HostDescription, OffCpuSource, ProcessLimits, ThreadUsage};
@@ -55,6 +56,8 @@ pub(super) struct ProcessDefinitions {
     pub off_cpu: Option<OffCpuSource>,
     /// How its threads were sampled.
     pub sampling: Option<SamplingDefinition>,
+    /// What was counted of its threads.
+    pub counters: Option<CountersDefinition>,
     /// Clock readings.
     pub readings: Vec<ClockReading>,
     /// Measured clock offsets to rank 0.
@@ -88,6 +91,8 @@ pub(super) struct ThreadFiles {
     pub profile: Option<PathBuf>,
     /// When it was off the processor.
     pub off_cpu: Option<PathBuf>,
+    /// What was counted between its calls.
+    pub counters: Option<PathBuf>,
     /// Its accesses to files that took long.
     pub file_accesses: Option<PathBuf>,
 }
@@ -133,7 +138,7 @@ pub(super) fn read_all(live: &Path) -> Result<(Vec<ProcessDefinitions>, Vec<Stri
 fn parse_thread_file(file: &str) -> Option<(&str, &str, u16, &str)> {
     let (rest, kind) = file.rsplit_once('.')?;
     let (owner, thread) = rest.rsplit_once(".t")?;
-    matches!(kind, "calls" | "tail" | "profile" | "offcpu" | "io").then_some((file, owner, thread.parse().ok()?, kind))
+    matches!(kind, "calls" | "tail" | "profile" | "offcpu" | "io" | "counters").then_some((file, owner, thread.parse().ok()?, kind))
 }
 
 /// Splits the name of a file with counters of files, `HOST-PID.pN.files`, into file, process and number.
@@ -149,6 +154,7 @@ impl ThreadFiles {
             "tail" => &mut self.tail,
             "offcpu" => &mut self.off_cpu,
             "io" => &mut self.file_accesses,
+            "counters" => &mut self.counters,
             _ => &mut self.profile,
         };
         *slot = Some(path);
@@ -205,6 +211,7 @@ impl ProcessDefinitions {
             DefinitionRecord::Usage(usage) => _ = self.usage.insert(usage.thread, usage),
             DefinitionRecord::OffCpu(off_cpu) => self.off_cpu = Some(off_cpu.source),
             DefinitionRecord::Sampling(sampling) => self.sampling = Some(sampling),
+            DefinitionRecord::Counters(counters) => self.counters = Some(counters),
             DefinitionRecord::Clock(reading) => self.readings.push(reading),
             DefinitionRecord::Offset(offset) => self.offsets.push(offset),
             DefinitionRecord::Note(note) => self.notes.push(note.text),

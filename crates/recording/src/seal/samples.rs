@@ -6,6 +6,8 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
+use crate::counter_event::MAX_EVENTS;
+use crate::counters::{self, CounterDefinition, CounterIntervals, RankCounters, ThreadCounters};
 use crate::error::{Error, WithPath};
 use crate::header::{CallSiteDefinition, SourceFrame};
 use crate::raw::samples::{MAGIC, RECORD_WORDS, RawFrame, RawSample, RawSampleRecord};
@@ -31,11 +33,12 @@ pub(super) fn write(folder: &Path, members: &[RankedProcess]) -> Result<(), Erro
         .collect();
     let used = threads.iter().flatten().flat_map(|thread| &thread.samples).map(|sample| sample.frame);
     let (frames, renumbered) = tree.into_used(used);
-    members.par_iter().zip(threads).try_for_each(|(member, mut threads)| {
+    members.par_iter().zip(&raw).zip(threads).try_for_each(|((member, raw), mut threads)| {
         for sample in threads.iter_mut().flat_map(|thread| &mut thread.samples) {
             sample.frame = renumbered[sample.frame as usize];
         }
-        samples::write(folder, member.rank, &threads)
+        samples::write(folder, member.rank, &threads)?;
+        counters::write(folder, member.rank, CounterIntervals::Samples, &raw.counters(member.process()))
     })?;
     samples::write_frames(folder, frames)
 }
@@ -46,6 +49,8 @@ struct RawSamples {
     /// By their number; numbers without a record have an address of zero.
     frames: Vec<RawFrame>,
     samples: Vec<RawSample>,
+    /// What was counted before a sample, with its index.
+    counts: Vec<(usize, [u64; MAX_EVENTS])>,
     /// By the system's id of the thread.
     lost: BTreeMap<u32, u64>,
 }
@@ -77,37 +82,65 @@ impl RawSamples {
                 }
             }
             RawSampleRecord::Sample(sample) => self.samples.push(sample),
+            RawSampleRecord::Counts(counts) => self.counts.extend(self.samples.len().checked_sub(1).map(|sample| (sample, counts))),
             RawSampleRecord::Lost { thread, samples, .. } => *self.lost.entry(thread).or_default() += u64::from(samples),
         }
     }
 
-    /// The samples of each thread; threads that never called MPI get numbers after those of the others.
-    fn threads(&self, process: &ProcessDefinitions, frame_of: impl Fn(&RawSample) -> Option<u32>) -> Vec<ThreadSamples> {
+    /// The numbers of the threads, by the system's id; threads that never called MPI get numbers after those of the others.
+    fn thread_numbers(&self, process: &ProcessDefinitions) -> BTreeMap<u32, u16> {
         let mut next = process.thread_numbers.values().max().map_or(0, |number| number + 1);
         let mut numbers: BTreeMap<u32, u16> = BTreeMap::new();
-        let mut number_of = |thread: u32| {
-            *numbers.entry(thread).or_insert_with(|| {
+        for thread in self.samples.iter().map(|sample| sample.thread).chain(self.lost.keys().copied()) {
+            numbers.entry(thread).or_insert_with(|| {
                 process.thread_numbers.get(&i64::from(thread)).copied().unwrap_or_else(|| {
                     next = next.saturating_add(1);
                     next - 1
                 })
-            })
-        };
+            });
+        }
+        numbers
+    }
+
+    /// The samples of each thread.
+    fn threads(&self, process: &ProcessDefinitions, frame_of: impl Fn(&RawSample) -> Option<u32>) -> Vec<ThreadSamples> {
+        let numbers = self.thread_numbers(process);
         let mut threads: BTreeMap<u16, ThreadSamples> = BTreeMap::new();
         for raw in &self.samples {
             let (Some(frame), Ok(time)) = (frame_of(raw), i64::try_from(raw.ticks)) else { continue };
-            let number = number_of(raw.thread);
             let RawSample { in_kernel, in_mpi, is_truncated, .. } = *raw;
-            threads.entry(number).or_default().samples.push(Sample { time, frame, in_kernel, in_mpi, is_truncated });
+            threads.entry(numbers[&raw.thread]).or_default().samples.push(Sample { time, frame, in_kernel, in_mpi, is_truncated });
         }
         for (thread, lost) in &self.lost {
-            threads.entry(number_of(*thread)).or_default().lost += lost;
+            threads.entry(numbers[thread]).or_default().lost += lost;
         }
         let finished = |(thread, mut found): (u16, ThreadSamples)| {
             found.samples.sort_by_key(|sample| sample.time);
             ThreadSamples { thread, ..found }
         };
         threads.into_iter().map(finished).collect()
+    }
+
+    /// What was counted of each thread between its samples.
+    fn counters(&self, process: &ProcessDefinitions) -> RankCounters {
+        let Some(definition) = &process.counters else { return RankCounters::default() };
+        let (numbers, events) = (self.thread_numbers(process), definition.events.len());
+        let mut previous: BTreeMap<u32, i64> = BTreeMap::new();
+        let mut threads: BTreeMap<u16, ThreadCounters> = BTreeMap::new();
+        let mut counts = self.counts.iter().peekable();
+        for (index, sample) in self.samples.iter().enumerate() {
+            let Ok(end) = i64::try_from(sample.ticks) else { continue };
+            let begin = previous.insert(sample.thread, end);
+            let counted = counts.next_if(|(sample, _)| *sample == index).filter(|_| begin.is_none_or(|begin| begin < end));
+            if let Some((_, counts)) = counted {
+                let values = counts.map(|count| count as i64);
+                let number = numbers[&sample.thread];
+                let thread = threads.entry(number).or_insert_with(|| ThreadCounters::new(number));
+                thread.push(begin.unwrap_or(end), end, &values[..events.min(MAX_EVENTS)]);
+            }
+        }
+        let counters = definition.events.iter().take(MAX_EVENTS).map(CounterDefinition::of_events).collect();
+        RankCounters { counters, threads: threads.into_values().collect() }
     }
 }
 
@@ -165,6 +198,7 @@ impl FunctionTree {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::definitions::CountersDefinition;
 
     fn site(functions: &[(&str, u32)], caller: Option<u32>) -> CallSiteDefinition {
         let frame = |(function, line): &(&str, u32)| SourceFrame { function: Some((*function).into()), file: None, line: Some(*line) };
@@ -204,6 +238,23 @@ mod tests {
             .map(|thread| (thread.thread, thread.lost, thread.samples.iter().map(|sample| sample.time).collect::<Vec<_>>()))
             .collect();
         assert_eq!(found, [(0, 0, vec![6]), (1, 4, vec![7, 9]), (2, 0, vec![5])]);
+    }
+
+    #[test]
+    fn counts_belong_to_the_interval_before_their_sample() {
+        let definition = CountersDefinition { events: vec!["page-faults".into(), "major-faults".into()], shortest_ns: 0 };
+        let process = ProcessDefinitions { thread_numbers: [(100, 0)].into(), counters: Some(definition), ..ProcessDefinitions::default() };
+        let sample = |ticks, thread| {
+            RawSampleRecord::Sample(RawSample { ticks, thread, frame: 0, in_kernel: false, in_mpi: false, is_truncated: false })
+        };
+        let counts = |first| RawSampleRecord::Counts([first, 1, 0, 0]);
+        let mut raw = RawSamples::default();
+        let records = [counts(9), sample(5, 100), counts(3), sample(6, 555), sample(8, 100), counts(4), sample(11, 100)];
+        records.into_iter().for_each(|record| raw.add(record));
+        let rank = raw.counters(&process);
+        let found: Vec<_> = rank.thread(0).unwrap().iter().map(|interval| (interval.begin, interval.end, interval.values)).collect();
+        assert_eq!(found, [(5, 5, &[3, 1][..]), (5, 8, &[4, 1][..])]);
+        assert_eq!(rank.counters.len(), 2);
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl DebugModule {
             while let Ok(Some(frame)) = frames.next() {
                 found.push(SourceFrame {
                     function: frame.function.and_then(|name| Some(display_name(&name.demangle().ok()?))),
-                    file: frame.location.as_ref().and_then(|place| place.file).map(str::to_owned),
+                    file: frame.location.as_ref().and_then(|place| place.file).map(without_current_folders),
                     line: frame.location.as_ref().and_then(|place| place.line),
                 });
             }
@@ -92,6 +92,11 @@ impl DebugModule {
         let (first, bytes, name) = self.symbols.get(after.checked_sub(1)?)?;
         (address - first < *bytes).then(|| display_name(&addr2line::demangle_auto(name.into(), None)))
     }
+}
+
+/// A path without `/./`, which compilers leave behind for files found by `-I.`.
+fn without_current_folders(path: &str) -> String {
+    path.replace("/./", "/")
 }
 
 /// Function name as in the source, demangled.
@@ -161,6 +166,12 @@ mod tests {
             Some(CallSiteDefinition { module: (*fields.get(5)?).to_owned(), offset, caller: None, frames: Vec::new() })
         });
         found.unwrap()
+    }
+
+    #[test]
+    fn a_header_that_was_found_in_the_current_folder_has_a_plain_path() {
+        assert_eq!(without_current_folders("/home/me/src/./solve.hpp"), "/home/me/src/solve.hpp");
+        assert_eq!(without_current_folders("../utils/./x.hpp"), "../utils/x.hpp");
     }
 
     #[test]

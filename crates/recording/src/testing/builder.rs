@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use super::calls::TestCall;
 use crate::Recording;
 use crate::call_table::CallDescriptor;
+use crate::counters::{self, CounterIntervals, RankCounters};
 use crate::definitions::{FORMAT_VERSION, SamplingDefinition};
 use crate::header::{
     CallSiteDefinition, CommunicatorDefinition, LinearClock, ObjectDefinition, ProcessExit, RecordedRank, RecordingHeader, SourceFrame,
@@ -126,6 +127,13 @@ impl RecordingBuilder {
         self
     }
 
+    /// What was counted of the threads of the latest rank.
+    pub fn counters(self, intervals: CounterIntervals, counters: &RankCounters) -> RecordingBuilder {
+        let rank = self.header.ranks.last().expect("a rank");
+        counters::write(&self.folder, rank.rank, intervals, counters).expect("a file for the rank");
+        self
+    }
+
     /// The frames of all sampled stacks.
     pub fn stack_frames(self, frames: Vec<StackFrame>) -> RecordingBuilder {
         samples::write_frames(&self.folder, frames).expect("a file for the frames");
@@ -229,7 +237,7 @@ fn empty_header() -> RecordingHeader {
         exit_status: Some(0),
         hosts: vec!["here".into()],
         communicators: vec![world],
-        objects: vec![ObjectDefinition { kind: "window".into(), communicator: Some(0) }],
+        objects: vec![ObjectDefinition { kind: "window".into(), communicator: Some(0), path: None }],
         sites: call_sites("/home/me/program.c"),
         operations: FUNCTIONS.iter().map(|function| function.name.into()).collect(),
         ..RecordingHeader::default()

@@ -239,7 +239,7 @@ impl SimulatedRun {
     fn use_window(&mut self, communicator: Option<u32>) {
         let members: Vec<usize> = (0..self.ranks()).collect();
         let window = self.objects.len() as u32;
-        self.objects.push(ObjectDefinition { kind: "window".into(), communicator });
+        self.objects.push(ObjectDefinition { kind: "window".into(), communicator, path: None });
         let on = |function: &str| call(function).on(window);
         self.together(&members, |_| call("MPI_Win_create").on(0).created(window).line(2));
         for _ in 0..2 {

@@ -34,7 +34,7 @@ fn groups_that_calls_name_and_neighbours_are_told_for_all() {
             neighbours: Some(sides),
             ..LocalCommunicator::default()
         }));
-        process.define(DefinitionRecord::Object(LocalObject { id: 2, kind: "window".into(), communicator: Some(0) }));
+        process.define(DefinitionRecord::Object(LocalObject { id: 2, kind: "window".into(), communicator: Some(0), path: None }));
         // Each process numbers its groups in order of their first use.
         let members = if rank == 0 { ["0-1", "1"] } else { ["1", "0-1"] };
         for (id, members) in members.iter().enumerate() {
@@ -261,7 +261,7 @@ fn calls_on_windows_and_files_name_them_and_their_peers() {
         process.clock(0).world(1, rank, 4).end("finalized", 1000);
         process.communicator(2, Some(0), "MPI_Comm_split", &[2, 0, 1]);
         for (id, kind) in [(3 + rank as u32, "window"), (7, "file")] {
-            process.define(DefinitionRecord::Object(LocalObject { id, kind: kind.into(), communicator: Some(2) }));
+            process.define(DefinitionRecord::Object(LocalObject { id, kind: kind.into(), communicator: Some(2), path: None }));
         }
         process.call(10, 20, &payload("MPI_Win_create").object(2, raw::NONE).part(part::CREATED, 3 + rank as u64));
         process.call(30, 40, &payload("MPI_Put").object(3 + rank as u32, 0).sent(8));

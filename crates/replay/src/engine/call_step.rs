@@ -101,7 +101,7 @@ impl ReplayState<'_> {
     /// Simulated and recorded enter time of the current call.
     #[inline]
     pub(super) fn enter_time_pair(location: &LocationState) -> TimePair {
-        TimePair { simulated: location.now, recorded: location.recorded_enter_time }
+        TimePair { simulated: location.now, recorded: location.recorded_enter_time, computed_from: location.computed_from }
     }
 
     /// Exit time on the recorded network: recorded time after the dependency, scaled.

@@ -7,7 +7,7 @@ use sintonia_mpi::CollectiveOp;
 use sintonia_recording::comm_event::GroupOp;
 
 use super::COLLECTIVE_TAG;
-use super::collectives::{CollectiveArrival, CollectivePartId, CollectiveWork, MemberId, RoundProgress};
+use super::collectives::{AlgorithmNeeds, CollectiveArrival, CollectivePartId, CollectiveWork, MemberId, RoundProgress};
 use super::location::LocationState;
 use super::messages::{ChannelKey, NONE, TimePair, UNKNOWN_TIME};
 use super::state::ReplayState;
@@ -107,12 +107,23 @@ impl ReplayState<'_> {
             let sources = schedule.neighbours(members.communicator, rank).sources;
             sources.iter().filter_map(|source| members.index_of(*source)).collect::<Arc<[u32]>>()
         };
-        let id = self.collectives.join(&arrival, neighbours, &mut over);
+        let needs = self.algorithm_needs(member);
+        let id = self.collectives.join(&arrival, neighbours, needs, &mut over);
         for part in &over {
             self.finish_part(*part);
         }
         self.completed_parts = over;
         id
+    }
+
+    /// What a member needs beyond what MPI requires, if the collective takes place as recorded.
+    fn algorithm_needs(&self, member: MemberId) -> AlgorithmNeeds {
+        let Some(known) = self.changes.collective_dependencies.as_deref().filter(|_| self.platform().is_none()) else {
+            return AlgorithmNeeds::default();
+        };
+        let member = &self.collectives.members[member as usize];
+        let (group, number) = (self.collectives.group(member.group).group, member.next_sequence);
+        AlgorithmNeeds { required: known.required(group, number, member.index), others_need: known.has_instance(group, number) }
     }
 
     /// Advances the rounds of a part until it has to wait or is complete.
@@ -136,7 +147,7 @@ impl ReplayState<'_> {
         let part = self.collectives.part_mut(id);
         if over {
             part.end_time = rounds.now;
-            part.dependency = TimePair { simulated: rounds.now, recorded: entered.recorded };
+            part.dependency = TimePair { simulated: rounds.now, ..entered };
         }
         part.work = CollectiveWork::Rounds(rounds);
         if over {
@@ -224,14 +235,14 @@ impl ReplayState<'_> {
         let tag = i32::MIN + rounds.tag;
         let rank = |index: u32| ranks.get(index as usize).copied().unwrap_or(own);
         for planned in &round.receives {
-            let time = TimePair { simulated: rounds.now, recorded: entered.recorded };
+            let time = TimePair { simulated: rounds.now, ..entered };
             let message = self.post_receive(ChannelKey::Transient((rank(planned.peer), own, communicator, tag)), time, true);
             rounds.messages.push((message, true));
         }
         for planned in &round.sends {
             let to = rank(planned.peer);
             let cost = self.message_cost_id(own, to, planned.bytes, SendMode::Standard);
-            let time = TimePair { simulated: rounds.now, recorded: entered.recorded };
+            let time = TimePair { simulated: rounds.now, ..entered };
             let message = self.send_message(location, ChannelKey::Transient((own, to, communicator, tag)), cost, to, time, true);
             rounds.messages.push((message, false));
             // The CPU posts them one after the other.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use sintonia_collective::{CollectiveAlgorithm, Participant};
-use sintonia_program::history::{MemberDependency, member_dependency};
+use sintonia_program::history::{MemberDependency, is_neighbourhood_op, member_dependency};
 use sintonia_recording::comm_event::{CollectiveGroup, GroupOp};
 
 use super::messages::{MessageId, NONE, TimePair, UNKNOWN_TIME, Waiter};
@@ -55,7 +55,10 @@ struct PendingCollective {
     root_arrival: Option<TimePair>,
     /// Arrival of each member, where a dependency needs it.
     arrivals: Vec<Option<TimePair>>,
+    /// Parts that wait for all members or the root.
     waiting: Vec<CollectivePartId>,
+    /// Parts that wait for certain members, by one of those that have not arrived.
+    watchers: FxHashMap<u32, Vec<CollectivePartId>>,
 }
 
 /// A rank's part in a collective.
@@ -142,6 +145,15 @@ pub(super) struct CollectiveArrival {
     pub seconds: f64,
 }
 
+/// The members that one needs beyond what MPI requires, if there are any, and whether arrivals are kept for others that do.
+#[derive(Default)]
+pub(super) struct AlgorithmNeeds {
+    /// Ranks in the group.
+    pub required: Option<Vec<u32>>,
+    /// Whether other members of the collective may need some.
+    pub others_need: bool,
+}
+
 impl GroupState {
     /// Rank in the group of a world rank.
     pub(super) fn index_of(&self, rank: u32) -> Option<u32> {
@@ -197,6 +209,7 @@ impl PendingCollectives {
         &mut self,
         arrival: &CollectiveArrival,
         neighbours: impl FnOnce(&GroupState) -> Arc<[u32]>,
+        by_algorithm: AlgorithmNeeds,
         over: &mut Vec<CollectivePartId>,
     ) -> CollectivePartId {
         let member = &mut self.members[arrival.member as usize];
@@ -205,27 +218,40 @@ impl PendingCollectives {
         let members = &self.groups[group as usize];
         let is_root =
             arrival.root.is_some_and(|root| root == CollectiveAction::SELF_ROOT || members.ranks.get(index as usize) == Some(&root));
-        let need = match members.is_intercommunicator && arrival.root.is_none() && has_root(arrival.op) {
+        let by_mpi = match members.is_intercommunicator && arrival.root.is_none() && has_root(arrival.op) {
             true => MemberDependency::None,
             false => member_dependency(arrival.op, is_root),
         };
-        let some: Arc<[u32]> = match arrival.op {
-            _ if need != MemberDependency::Subset => Arc::from([]),
-            op if sintonia_program::history::is_neighbourhood_op(op) => neighbours(members),
-            _ => (0..index).collect(),
+        let root = || arrival.root.and_then(|root| members.index_of(root));
+        let (need, some): (MemberDependency, Arc<[u32]>) = match by_algorithm.required {
+            Some(required) if by_mpi != MemberDependency::All => {
+                let also: Vec<u32> = match by_mpi {
+                    MemberDependency::Root => root().into_iter().collect(),
+                    MemberDependency::Subset if !is_neighbourhood_op(arrival.op) => (0..index).collect(),
+                    _ => Vec::new(),
+                };
+                (MemberDependency::Subset, also.into_iter().chain(required).collect())
+            }
+            _ if by_mpi != MemberDependency::Subset => (by_mpi, Arc::from([])),
+            _ if is_neighbourhood_op(arrival.op) => (by_mpi, neighbours(members)),
+            _ => (by_mpi, (0..index).collect()),
         };
         let work = CollectiveWork::FixedCost { need, required_members: some, seconds: arrival.seconds };
         let id = self.add_part(arrival.location, group, sequence, arrival.time, work);
-        let keeps_each = need == MemberDependency::Subset;
+        let keeps_each = need == MemberDependency::Subset || by_algorithm.others_need;
         self.record_arrival(group, sequence, index, arrival.time, is_root, keeps_each);
         let size = self.groups[group as usize].ranks.len() as u32;
         let instance = self.instance(group, sequence);
-        instance.waiting.push(id);
+        let watching = instance.watchers.remove(&index).unwrap_or_default();
         // Most collectives need all ranks: they are checked once, at the last arrival.
-        if instance.n_arrived >= size || is_root || need == MemberDependency::Subset {
+        let all_ready = instance.n_arrived >= size || is_root;
+        watching.into_iter().for_each(|id| self.complete_or_wait(group, sequence, id, over));
+        if all_ready {
             self.complete_ready(group, sequence, over);
-        } else if need != MemberDependency::All {
-            self.complete_last(group, sequence, over);
+        }
+        match need {
+            MemberDependency::All if !all_ready => self.instance(group, sequence).waiting.push(id),
+            _ => self.complete_or_wait(group, sequence, id, over),
         }
         id
     }
@@ -285,8 +311,7 @@ impl PendingCollectives {
         let instance = self.instance(group, sequence);
         instance.n_arrived += 1;
         let last = instance.last_arrival.get_or_insert(time);
-        last.simulated = last.simulated.max(time.simulated);
-        last.recorded = last.recorded.max(time.recorded);
+        *last = last.max(time);
         if is_root {
             instance.root_arrival = Some(time);
         }
@@ -308,46 +333,59 @@ impl PendingCollectives {
         }
     }
 
-    /// Completes the parts whose dependencies have arrived.
+    /// Completes the parts that waited for all members or the root and whose dependencies have arrived.
     fn complete_ready(&mut self, group: u32, sequence: u64, over: &mut Vec<CollectivePartId>) {
         let waiting = std::mem::take(&mut self.instance(group, sequence).waiting);
-        let still = waiting.into_iter().filter(|id| !self.try_complete(group, sequence, *id, over)).collect();
-        self.instance(group, sequence).waiting = still;
+        waiting.into_iter().for_each(|id| self.complete_or_wait(group, sequence, id, over));
     }
 
-    /// The same for the latest arrival only.
-    fn complete_last(&mut self, group: u32, sequence: u64, over: &mut Vec<CollectivePartId>) {
-        if let Some(id) = self.instance(group, sequence).waiting.pop()
-            && !self.try_complete(group, sequence, id, over)
-        {
-            self.instance(group, sequence).waiting.push(id);
+    /// Completes a part, or lets it wait for a member that has not arrived.
+    fn complete_or_wait(&mut self, group: u32, sequence: u64, id: CollectivePartId, over: &mut Vec<CollectivePartId>) {
+        match self.try_complete(group, sequence, id, over) {
+            PartProgress::Complete => {}
+            PartProgress::Waits => self.instance(group, sequence).waiting.push(id),
+            PartProgress::Misses(member) => self.instance(group, sequence).watchers.entry(member).or_default().push(id),
         }
     }
 
-    fn try_complete(&mut self, group: u32, sequence: u64, id: CollectivePartId, over: &mut Vec<CollectivePartId>) -> bool {
+    fn try_complete(&mut self, group: u32, sequence: u64, id: CollectivePartId, over: &mut Vec<CollectivePartId>) -> PartProgress {
         let members = &self.groups[group as usize];
         let size = members.ranks.len() as u32;
-        let Some(instance) = sequence.checked_sub(members.base).and_then(|index| members.pending.get(index as usize)) else { return true };
+        let Some(instance) = sequence.checked_sub(members.base).and_then(|index| members.pending.get(index as usize)) else {
+            return PartProgress::Complete;
+        };
         let part = &mut self.parts[id as usize];
-        let CollectiveWork::FixedCost { need, required_members: some, seconds } = &part.work else { return true };
+        let CollectiveWork::FixedCost { need, required_members: some, seconds } = &part.work else { return PartProgress::Complete };
         let needed = match need {
             MemberDependency::All => instance.last_arrival.filter(|_| instance.n_arrived >= size),
             MemberDependency::Root => instance.root_arrival,
-            MemberDependency::Subset => latest_arrival(&instance.arrivals, some, part.entered),
+            MemberDependency::Subset | MemberDependency::Member => match latest_arrival(&instance.arrivals, some, part.entered) {
+                Ok(latest) => Some(latest),
+                Err(missing) => return PartProgress::Misses(missing),
+            },
             MemberDependency::None => Some(part.entered),
         };
-        let Some(needed) = needed else { return false };
+        let Some(needed) = needed else { return PartProgress::Waits };
         part.dependency = needed;
         part.end_time = part.entered.simulated.max(needed.simulated) + seconds;
         over.push(id);
-        true
+        PartProgress::Complete
     }
 }
 
-/// Latest arrival of these ranks; `None` if one is missing.
-fn latest_arrival(arrivals: &[Option<TimePair>], required: &[u32], own: TimePair) -> Option<TimePair> {
+/// Result of an attempt to complete a part.
+enum PartProgress {
+    Complete,
+    /// It waits for all members or the root.
+    Waits,
+    /// It waits for this member, and perhaps for others.
+    Misses(u32),
+}
+
+/// Latest arrival of these ranks, or the first that is missing.
+fn latest_arrival(arrivals: &[Option<TimePair>], required: &[u32], own: TimePair) -> Result<TimePair, u32> {
     required.iter().try_fold(own, |latest, index| {
-        let time = (*arrivals.get(*index as usize)?)?;
-        Some(TimePair { simulated: latest.simulated.max(time.simulated), recorded: latest.recorded.max(time.recorded) })
+        let time = arrivals.get(*index as usize).copied().flatten().ok_or(*index)?;
+        Ok(latest.max(time))
     })
 }

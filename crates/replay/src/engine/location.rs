@@ -259,6 +259,8 @@ pub(super) struct LocationState<'a> {
     pub now: f64,
     /// Recorded time.
     pub recorded_now: f64,
+    /// Begin of the computation before the current call.
+    pub computed_from: f64,
     /// Enter time of the current call.
     pub enter_time: f64,
     /// Recorded enter time.
@@ -304,6 +306,7 @@ impl<'a> LocationState<'a> {
             operands: Vec::new(),
             now: 0.0,
             recorded_now: 0.0,
+            computed_from: 0.0,
             enter_time: 0.0,
             recorded_enter_time: 0.0,
             recorded_wait_start: 0.0,

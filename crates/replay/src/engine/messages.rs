@@ -24,11 +24,13 @@ pub(super) struct TimePair {
     pub simulated: f64,
     /// Recorded.
     pub recorded: f64,
+    /// Simulated begin of the computation before it.
+    pub computed_from: f64,
 }
 
 impl TimePair {
     /// Not known yet.
-    pub(super) const UNKNOWN: TimePair = TimePair { simulated: UNKNOWN_TIME, recorded: UNKNOWN_TIME };
+    pub(super) const UNKNOWN: TimePair = TimePair { simulated: UNKNOWN_TIME, recorded: UNKNOWN_TIME, computed_from: UNKNOWN_TIME };
 
     /// Whether it is known.
     #[inline]
@@ -36,10 +38,16 @@ impl TimePair {
         self.simulated < UNKNOWN_TIME
     }
 
-    /// The maximum of both components.
+    /// The later simulated time, and the later recorded time.
     #[inline]
     pub(super) fn max(self, other: TimePair) -> TimePair {
-        TimePair { simulated: self.simulated.max(other.simulated), recorded: self.recorded.max(other.recorded) }
+        let later = if other.simulated > self.simulated { other } else { self };
+        TimePair { recorded: self.recorded.max(other.recorded), ..later }
+    }
+
+    /// The same if the computation before it provides its result in this number of parts, and the receiver can continue with the first.
+    pub(super) fn in_parts(self, parts: f64) -> TimePair {
+        TimePair { simulated: self.computed_from + (self.simulated - self.computed_from) / parts, ..self }
     }
 }
 

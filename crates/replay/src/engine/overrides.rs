@@ -6,7 +6,7 @@ use super::core_waits::Dependency;
 use super::location::{CallRecord, LocationState};
 use super::messages::TimePair;
 use super::state::ReplayState;
-use crate::call_overrides::{self, CallIndex, CallOverride, CallOverrides, MessageSignature};
+use crate::call_overrides::{self, CallIndex, CallOverride, CallOverrides, CallSignature, RepetitionTracker};
 use crate::schedule::{DescribedAction, SendMode};
 
 /// State of the call overrides.
@@ -21,8 +21,8 @@ pub(super) struct OverrideState<'a> {
 struct LocationOverrides {
     /// Override of each action of the current chunk.
     actions: Vec<ActionOverride>,
-    /// What the previous call exchanged, and its duration.
-    last: Option<(MessageSignature, f64)>,
+    /// The previous calls that could be merged.
+    repetitions: RepetitionTracker,
     /// When the next call can be entered: an overlapped call may still be running.
     ready_time: f64,
     /// Dependencies deferred to later calls.
@@ -33,10 +33,14 @@ struct LocationOverrides {
 #[derive(Clone, Copy)]
 struct ActionOverride {
     /// Bit set of [`CallOverride`].
-    mask: u8,
+    mask: u16,
     sends: bool,
-    /// The small message it sends or receives, if any.
-    small: Option<MessageSignature>,
+    /// Its signature if it could be merged with others.
+    mergeable: Option<CallSignature>,
+    /// Seconds by which what it receives is there earlier.
+    earlier_s: f64,
+    /// Factor on its own time.
+    factor: f64,
 }
 
 impl<'a> OverrideState<'a> {
@@ -53,7 +57,9 @@ impl<'a> OverrideState<'a> {
         let action_override = |described: &DescribedAction| ActionOverride {
             mask: self.overrides.mask_at(described.call.site),
             sends: described.call.function.role() == FunctionRole::Send,
-            small: call_overrides::small_message(&described.call),
+            mergeable: call_overrides::mergeable_call(&described.call),
+            earlier_s: self.overrides.earlier_s_at(described.call.site),
+            factor: self.overrides.factor_at(described.call.site),
         };
         let actions = actions.iter().map(action_override).collect();
         self.locations[index as usize].actions = actions;
@@ -61,12 +67,6 @@ impl<'a> OverrideState<'a> {
 }
 
 impl LocationOverrides {
-    /// Whether a call handles a small message right after one of the same kind with the same peer.
-    fn merges_with_previous(&self, action_override: ActionOverride, record: &CallRecord) -> bool {
-        let (Some(this), Some((last, duration))) = (action_override.small, self.last) else { return false };
-        this == last && record.gap_time() <= duration.max(call_overrides::MAX_PREPARATION_S)
-    }
-
     /// Takes the dependencies deferred to a call.
     fn take_due(&mut self, call: CallIndex) -> Option<TimePair> {
         let due = self.deferred_needs.iter().filter(|(later, _)| *later <= call).map(|(_, time)| *time).reduce(TimePair::max);
@@ -87,7 +87,8 @@ impl ReplayState<'_> {
         let index = self.location_index(location);
         if let Some(overrides) = &mut self.overrides {
             let progress = &mut overrides.locations[index];
-            progress.last = progress.actions[record.action as usize].small.map(|exchange| (exchange, record.duration()));
+            let signature = progress.actions[record.action as usize].mergeable;
+            progress.repetitions.note(signature, record.gap_time(), record.duration());
         }
     }
 
@@ -136,9 +137,13 @@ impl ReplayState<'_> {
             return location.enter_time;
         }
         // The time after the dependency is negative if it was not needed after all.
-        let mut own_time = if own_time > 0.0 { own_time * factor } else { own_time };
+        let mut own_time = if own_time > 0.0 { own_time * factor * action_override.factor } else { own_time };
         let mut dependency = dependency.map(|dependency| dependency.time);
-        if is(CallOverride::ZeroCost) || is(CallOverride::Merged) && progress.merges_with_previous(action_override, record) {
+        if let Some(time) = &mut dependency {
+            time.simulated -= action_override.earlier_s;
+        }
+        let is_merged = || progress.repetitions.repeats(action_override.mergeable, record.gap_time());
+        if is(CallOverride::ZeroCost) || is(CallOverride::Merged) && is_merged() {
             own_time = own_time.min(0.0);
         }
         if is(CallOverride::SharedByRanks) && own_time > 0.0 {
@@ -151,6 +156,9 @@ impl ReplayState<'_> {
             && let Some(later) = overrides.overrides.deferred_to(location.id, location.n_calls)
         {
             progress.deferred_needs.extend(dependency.take().map(|time| (later, time)));
+        }
+        if is(CallOverride::SentInParts) {
+            dependency = dependency.map(|time| time.in_parts(overrides.overrides.parts));
         }
         if is(CallOverride::NoWait) {
             dependency = None;

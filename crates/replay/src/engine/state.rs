@@ -210,6 +210,7 @@ impl<'a> ReplayState<'a> {
             (true, _) => location.poll_time = 0.0,
             (false, _) => seconds += std::mem::take(&mut location.poll_time),
         }
+        location.computed_from = location.now;
         location.now += seconds * location.slowdown;
         if self.overrides.is_some() {
             location.now = self.ready_time(location);

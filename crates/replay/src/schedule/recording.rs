@@ -4,9 +4,11 @@
 //! and tracks the requests.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use sintonia_mpi::{BlockingMode, FunctionRole};
+use sintonia_program::history::CollectiveDependencies;
 use sintonia_recording::call_table::{CallDescriptor, RequestId};
 use sintonia_recording::comm_event::{CommEvent, RequestTracker};
 use sintonia_recording::raw::{self, bytes_or_zero, part};
@@ -70,6 +72,10 @@ impl Schedule for Recording {
             sources: ranks(&known.sources),
             destinations: ranks(&known.destinations),
         })
+    }
+
+    fn collective_dependencies(&self) -> Result<Option<Arc<CollectiveDependencies>>, Error> {
+        Ok(CollectiveDependencies::read(self)?.map(Arc::new))
     }
 
     fn site_count(&self) -> u32 {

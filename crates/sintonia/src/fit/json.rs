@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use sintonia_fit::piecewise::{IntervalEstimate, LinearPiece};
+use sintonia_insight::program_part::PartKind;
 use sintonia_model::curve::{self, FittedCurve, PiecewiseCurve};
 use sintonia_model::fitted_term::FittedTerm;
 use sintonia_model::model::{HoldOutValidation, MeasuredParameter, PerformanceModel, PredictionBasis};
-use sintonia_model::program_part::PartKind;
 
 use super::FitResult;
 

@@ -11,7 +11,7 @@ use crate::{Error, text};
 
 /// Reads the recordings and fits the model.
 pub(super) fn fit_recordings(args: &FitArgs) -> Result<FitResult, Error> {
-    let recordings: Vec<Recording> = args.inputs.iter().map(|path| Recording::open(path)).collect::<Result<_, _>>()?;
+    let recordings = Recording::open_all(&args.inputs)?;
     let progress = ProgressBar::new("reading ranks", recordings.iter().map(MeasuredRun::progress_steps).sum());
     let named = args.inputs.iter().zip(&recordings);
     let runs = named.map(|(path, recording)| MeasuredRun::from_recording(&path.display().to_string(), recording, &|| progress.step()));

@@ -1,10 +1,14 @@
-//! The program graph as text: what each role does from top to bottom, with loops as indentation.
+//! The program graph as text: what each role does from top to bottom, with functions and loops as indentation.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use sintonia_program::graph::{ProgramGraph, ProgramRole, RoleSegment};
+use sintonia_program::graph::{DurationStats, FoldedGraph, GraphItem, ItemVisits, ProgramGraph, ProgramRole, RoleSegment};
 use sintonia_recording::Recording;
-use sintonia_view::program_graph::{graph_notes, iterations_note, node_location, per_rank, phase_groups, precise_percent, role_ranks};
+use sintonia_view::program_graph::{
+    depth_note, folded_note, graph_notes, loop_note, node_location, per_rank, phase_groups, precise_percent, role_ranks, scope_iterations,
+    scope_label, segment_functions,
+};
 
 use crate::text::{format_bytes, format_plural, format_seconds, truncate_end};
 
@@ -14,14 +18,15 @@ const MIN_LINE_SHARE: f64 = 0.001;
 const MAX_MESSAGES: usize = 20;
 
 /// Writes the graph, or only its phases.
-pub(super) fn render(graph: &ProgramGraph, recording: &Recording, title: &str, only_phases: bool, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn render(folded: &FoldedGraph, recording: &Recording, title: &str, only_phases: bool, out: &mut dyn Write) -> io::Result<()> {
     let mut lines = vec![title.to_owned()];
-    lines.extend(graph_notes(graph));
+    lines.extend(graph_notes(folded.graph));
+    lines.extend(depth_note(folded).filter(|_| !only_phases));
     lines.push(String::new());
-    lines.extend(phase_lines(graph));
+    lines.extend(phase_lines(folded.graph));
     if !only_phases {
-        graph.roles.iter().for_each(|role| lines.extend(role_lines(graph, role, recording)));
-        lines.extend(message_lines(graph, recording));
+        (0..folded.roles.len()).for_each(|role| lines.extend(RoleText::new(folded, recording, role).lines()));
+        lines.extend(message_lines(folded, recording));
     }
     lines.iter().try_for_each(|line| writeln!(out, "{}", truncate_end(line.trim_end(), COLUMNS)))
 }
@@ -45,50 +50,133 @@ fn phase_lines(graph: &ProgramGraph) -> Vec<String> {
     lines
 }
 
-fn role_lines(graph: &ProgramGraph, role: &ProgramRole, recording: &Recording) -> Vec<String> {
-    let which = role_ranks(role);
-    let title = if which.is_empty() { role.name.clone() } else { format!("{} ({which})", role.name) };
-    let mut lines = vec![String::new(), title];
-    let ranks = role.ranks.len() as u64;
-    let mut open: Vec<usize> = Vec::new();
-    for (node, visit) in &role.visits {
-        let around = |(number, _): &&(usize, _)| graph.loops[*number].nodes.contains(node);
-        let inside: Vec<usize> =
-            role.trip_counts.iter().filter(around).filter(|(_, rounds)| rounds.max > 1).map(|(number, _)| *number).collect();
-        let same = open.iter().zip(&inside).take_while(|(open, inside)| open == inside).count();
-        open.truncate(same);
-        for number in &inside[same..] {
-            let rounds = role.trip_counts.iter().find(|(other, _)| other == number).map(|(_, rounds)| *rounds).unwrap_or_default();
-            lines.push(format!("  {}loop {}", "  ".repeat(open.len()), iterations_note(&rounds, ranks)));
-            open.push(*number);
-        }
-        let indent = "  ".repeat(open.len());
-        let share = |ns: u64| ns as f64 / role.threads_ns.max(1) as f64;
-        let name = format!("{indent}{}", graph.nodes[*node].operation.name());
-        let each = format!("{} x {}", per_rank(visit.calls.count, ranks), format_seconds(visit.calls.mean_s()));
-        let at = node_location(&graph.nodes[*node], recording);
-        lines.push(format!("  {name:<32} {each:>20} {:>7}  {at}", precise_percent(share(visit.calls.total_ns))));
-        let worth = |segment: &&RoleSegment| segment.from == *node && share(segment.times.total_ns) >= MIN_LINE_SHARE;
-        for segment in role.segments.iter().filter(worth) {
-            let each = format!("{} x {}", per_rank(segment.times.count, ranks), format_seconds(segment.times.mean_s()));
-            let to = format!("to {}", node_location(&graph.nodes[segment.to], recording));
-            let name = format!("{indent}[{}]", truncate_end(graph.segment_function(segment.from, segment.to).unwrap_or("computes"), 26));
-            lines.push(format!("  {name:<32} {each:>20} {:>7}  {to}", precise_percent(share(segment.times.total_ns))));
-        }
-    }
-    lines
+/// What one role does, line by line.
+struct RoleText<'a> {
+    folded: &'a FoldedGraph<'a>,
+    recording: &'a Recording,
+    number: usize,
+    role: &'a ProgramRole,
+    /// The function of each computation between two items.
+    functions: BTreeMap<(usize, usize), (u64, &'a str)>,
 }
 
-fn message_lines(graph: &ProgramGraph, recording: &Recording) -> Vec<String> {
-    if graph.messages.is_empty() {
+/// What is around an item: an open scope, or a loop of a single node.
+#[derive(Clone, Copy, PartialEq)]
+enum Enclosure {
+    Scope(usize),
+    Loop(usize),
+}
+
+impl<'a> RoleText<'a> {
+    fn new(folded: &'a FoldedGraph<'a>, recording: &'a Recording, number: usize) -> RoleText<'a> {
+        let role = &folded.graph.roles[number];
+        RoleText { folded, recording, number, role, functions: segment_functions(folded, role) }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let which = role_ranks(self.role);
+        let title = if which.is_empty() { self.role.name.clone() } else { format!("{} ({which})", self.role.name) };
+        let mut lines = vec![String::new(), title];
+        let mut open: Vec<Enclosure> = Vec::new();
+        for (item, visits) in &self.folded.roles[self.number].visits {
+            let around = self.enclosures(*item);
+            let same = open.iter().zip(&around).take_while(|(open, around)| open == around).count();
+            lines.extend((same..around.len()).map(|depth| format!("  {}{}", "  ".repeat(depth), self.heading(around[depth]))));
+            open = around;
+            let indent = "  ".repeat(open.len());
+            lines.push(self.item_line(*item, visits, &indent));
+            lines.extend(self.segment_lines(*item, &indent));
+        }
+        lines
+    }
+
+    /// What is around an item, outermost first.
+    fn enclosures(&self, item: usize) -> Vec<Enclosure> {
+        let graph = self.folded.graph;
+        let node = self.folded.nodes(item)[0];
+        let scope = graph.scopes.innermost[node].into_iter().flat_map(|scope| graph.scopes.enclosing_scopes(scope));
+        let mut around: Vec<Enclosure> = scope.filter(|scope| self.folded.open.contains(scope)).map(Enclosure::Scope).collect();
+        around.reverse();
+        if self.folded.items[item] == GraphItem::Node(node) {
+            let is_own = |number: &usize| graph.loops[*number].nodes == [node] && loop_note(self.role, *number).is_some();
+            around.extend((0..graph.loops.len()).filter(is_own).map(Enclosure::Loop));
+        }
+        around
+    }
+
+    fn heading(&self, around: Enclosure) -> String {
+        match around {
+            Enclosure::Loop(number) => format!("loop {}", loop_note(self.role, number).unwrap_or_default()),
+            Enclosure::Scope(scope) => {
+                let label = scope_label(self.folded.graph, scope);
+                match scope_iterations(self.role, &self.folded.graph.scopes.list[scope]).as_str() {
+                    "" => label,
+                    iterations => format!("loop {iterations}  {label}"),
+                }
+            }
+        }
+    }
+
+    fn share(&self, ns: u64) -> String {
+        precise_percent(ns as f64 / self.role.threads_ns.max(1) as f64)
+    }
+
+    fn item_line(&self, item: usize, visits: &ItemVisits, indent: &str) -> String {
+        let graph = self.folded.graph;
+        match self.folded.items[item] {
+            GraphItem::Node(node) => {
+                let name = format!("{indent}{}", graph.nodes[node].operation.name());
+                let each = self.count_and_mean(&visits.calls);
+                let at = node_location(&graph.nodes[node], self.recording);
+                format!("  {name:<32} {each:>20} {:>7}  {at}", self.share(visits.calls.total_ns))
+            }
+            GraphItem::Scope(scope) => {
+                let name = truncate_end(&format!("{indent}+ {}", scope_label(graph, scope)), 53);
+                let note = folded_note(graph, self.role, &graph.scopes.list[scope], visits);
+                format!("  {name:<53} {:>7}  {note}", self.share(visits.elapsed_ns()))
+            }
+        }
+    }
+
+    /// The computation after an item.
+    fn segment_lines(&self, item: usize, indent: &str) -> Vec<String> {
+        let is_long = |segment: &&RoleSegment| segment.times.total_ns as f64 >= MIN_LINE_SHARE * self.role.threads_ns.max(1) as f64;
+        let after = self.folded.roles[self.number].segments.iter().filter(|segment| segment.from == item);
+        let line = |segment: &RoleSegment| {
+            let function = self.functions.get(&(item, segment.to)).map_or("computes", |(_, function)| function);
+            let name = format!("{indent}[{}]", truncate_end(function, 26));
+            let to = item_label(self.folded, self.recording, segment.to);
+            format!("  {name:<32} {:>20} {:>7}  to {to}", self.count_and_mean(&segment.times), self.share(segment.times.total_ns))
+        };
+        after.filter(is_long).map(line).collect()
+    }
+
+    fn count_and_mean(&self, times: &DurationStats) -> String {
+        format!("{} x {}", per_rank(times.count, self.role.ranks.len() as u64), format_seconds(times.mean_s()))
+    }
+}
+
+/// Function and lines of an item.
+fn item_label(folded: &FoldedGraph, recording: &Recording, item: usize) -> String {
+    match folded.items[item] {
+        GraphItem::Node(node) => node_location(&folded.graph.nodes[node], recording),
+        GraphItem::Scope(scope) => scope_label(folded.graph, scope),
+    }
+}
+
+fn message_lines(folded: &FoldedGraph, recording: &Recording) -> Vec<String> {
+    if folded.messages.is_empty() {
         return Vec::new();
     }
-    let mut edges: Vec<_> = graph.messages.iter().collect();
+    let mut edges: Vec<_> = folded.messages.iter().collect();
     edges.sort_by_key(|edge| std::cmp::Reverse((edge.bytes, edge.messages)));
     let shown = if edges.len() > MAX_MESSAGES { format!(" ({MAX_MESSAGES} of {})", edges.len()) } else { String::new() };
     let mut lines = vec![String::new(), format!("Messages{shown}")];
+    let roles = &folded.graph.roles;
+    // With a single role its name says nothing.
+    let role = |role: usize| if roles.len() > 1 { format!("{} at ", roles[role].name) } else { String::new() };
     for edge in edges.into_iter().take(MAX_MESSAGES) {
-        let end = |(role, node): (usize, usize)| format!("{} at {}", graph.roles[role].name, node_location(&graph.nodes[node], recording));
+        let end = |(number, item): (usize, usize)| format!("{}{}", role(number), item_label(folded, recording, item));
         let amount = format!("{}, {}", format_plural(edge.messages, "message"), format_bytes(edge.bytes));
         lines.push(format!("  {amount:<28} {} -> {}", end(edge.from), end(edge.to)));
     }

@@ -35,7 +35,7 @@ pub(super) fn parse_grid(text: &str) -> Result<GridSides, String> {
 
 /// Replays the pattern of recordings with this many ranks.
 pub(super) fn run(args: &ReplayArgs, ranks: u32, machine: &Machine, what_ifs: Vec<WhatIf>, sweeps: &[Sweep]) -> Result<ExitCode, Error> {
-    let recordings = args.recordings.iter().map(|path| Recording::open(path)).collect::<Result<Vec<_>, _>>()?;
+    let recordings = Recording::open_all(&args.recordings)?;
     let scaling = args.scaling.map(|scaling| match scaling {
         ScalingArg::Weak => extrapolation::ProblemScaling::Weak,
         ScalingArg::Strong => extrapolation::ProblemScaling::Strong,

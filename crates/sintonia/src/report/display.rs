@@ -1,14 +1,15 @@
 //! The report as text: one screen of 40 lines and 100 columns, or everything.
 
-use sintonia_insight::advice::Advice;
+use sintonia_insight::advice::{Advice, Saving};
 use sintonia_insight::phase_efficiency::PhaseEfficiency;
 use sintonia_insight::report_rows::{ClockRepair, CoreDelay, CriticalPath, PathCall, PathSegment, RootCause, WaitState};
 use sintonia_insight::{CallSiteTotals, Efficiency, MessageSizeClass, RankPair, RankSpread, RankTimes, RunSummary};
 
-use crate::report::{SCREEN_COLUMNS, file_display, function_display, hosts, openmp_display, thread_display};
+use crate::report::place_text::{PlaceColumn, fit_place};
+use crate::report::{SCREEN_COLUMNS, counter_display, file_display, function_display, hosts, openmp_display, thread_display};
 use crate::text::{
-    binary_bytes, format_bytes, format_count, format_percent, format_plural, format_ranks, format_seconds, share_bar, shell_command,
-    truncate_end, truncate_start, wrap,
+    binary_bytes, format_bytes, format_count, format_percent, format_percent_range, format_plural, format_ranks, format_seconds,
+    format_seconds_range, share_bar, shell_command, truncate_end, wrap,
 };
 
 const SCREEN_LINES: usize = 40;
@@ -22,6 +23,8 @@ const MAX_REMARKS: usize = 3;
 const MAX_LATE_RANKS: usize = 8;
 const MAX_ADVICE_LINES: usize = 9;
 const MAX_WAITS: usize = 4;
+/// Lines of rows, with callers below them.
+const MAX_WAIT_LINES: usize = 6;
 const MAX_PATH_ROWS: usize = 2;
 /// Efficiencies from here on are usually considered good.
 const GOOD_EFFICIENCY: f64 = 0.8;
@@ -62,11 +65,13 @@ impl ReportText<'_> {
             self.core_delays(),
             self.critical_path(),
             function_display::section(self.summary.computation.as_ref(), None),
+            counter_display::table(self.summary.counters.as_ref()),
         ];
         let why = why.into_iter().chain([self.tuning.clone()]);
         let files = file_display::rows(self.summary, self.rank_seconds(), true);
-        let calls = [self.call_sites(MAX_CALL_SITES), self.operations(), files, self.time(), self.per_rank(), self.sizes(), self.pairs()];
-        why.chain(calls).chain(hosts::sections(self.summary)).chain([self.remarks()]).collect()
+        let calls = [self.call_sites(MAX_CALL_SITES), self.call_sites_by_rank(), self.operations(), files];
+        let ranks = [self.time(), self.per_rank(), self.sizes(), self.pairs()];
+        why.chain(calls).chain(ranks).chain(hosts::sections(self.summary)).chain([self.remarks()]).collect()
     }
 
     /// What fits on a screen: causes first, then call sites, and other sections if there is space.
@@ -89,7 +94,8 @@ impl ReportText<'_> {
         used += lines(&calls);
         sections.push(calls);
         let files = file_display::rows(self.summary, self.rank_seconds(), false);
-        for section in [files, self.sizes(), self.pairs(), self.time()] {
+        let counters = counter_display::line(self.summary.counters.as_ref());
+        for section in [counters, files, self.sizes(), self.pairs(), self.time()] {
             if used + lines(&section) <= SCREEN_LINES {
                 used += lines(&section);
                 sections.push(section);
@@ -99,7 +105,7 @@ impl ReportText<'_> {
         sections
     }
 
-    /// Computation by function, in at most so many lines with an empty one.
+    /// Computation by function, in at most this many lines including an empty one.
     fn fitting_functions(&self, room: usize) -> Vec<String> {
         let sections = (1..=MAX_FUNCTIONS).rev().map(|rows| function_display::section(self.summary.computation.as_ref(), Some(rows)));
         sections.into_iter().find(|section| section.len() < room).unwrap_or_default()
@@ -125,6 +131,17 @@ impl ReportText<'_> {
         if self.show_all { rows } else { rows.min(most) }
     }
 
+    /// The first rows of a table, as many as have at most this many lines together, but at least one.
+    fn fitting_rows(&self, mut rows: Vec<Vec<String>>, most: usize) -> Vec<Vec<String>> {
+        let count = |lines: &mut usize, row: &Vec<String>| {
+            *lines += row.len();
+            Some(*lines)
+        };
+        let fitting = rows.iter().scan(0, count).take_while(|lines| self.show_all || *lines <= most).count();
+        rows.truncate(fitting.max(1));
+        rows
+    }
+
     /// The heading of a section, with how much of it is shown.
     fn heading(&self, title: &str, shown: usize, rows: usize) -> String {
         if shown < rows { format!("{title} ({shown} of {}; --all shows the rest)", format_count(rows as u64)) } else { title.into() }
@@ -146,7 +163,17 @@ impl ReportText<'_> {
             format!("{name}: {}{parameters}", shell_command(&s.command)),
             format!("{ranks}{hosts}, {library}: {}, {calls}{status}", format_seconds(s.elapsed_s)),
         ];
-        shortage.chain(run).collect()
+        shortage.chain(run).chain(self.region()).collect()
+    }
+
+    /// Which part of the run the figures are about.
+    fn region(&self) -> Vec<String> {
+        let Some(region) = &self.summary.region else { return Vec::new() };
+        let [seconds, run, begin, end] = [region.seconds, region.run_s, region.begin_s, region.end_s].map(format_seconds);
+        let whole = format!("the run takes {run}, this part of it {seconds}");
+        let ranks = if region.ranks.len() < self.summary.ranks { format!(", of {}", format_ranks(&region.ranks)) } else { String::new() };
+        let text = format!("Only {}{ranks}: between {begin} and {end}; {whole}. All figures are about this part.", region.name);
+        wrap(&text, SCREEN_COLUMNS)
     }
 
     fn efficiency(&self) -> Vec<String> {
@@ -155,7 +182,8 @@ impl ReportText<'_> {
         let line = |name: &str, share: f64, meaning: &str| format!("  {name:<20}{:>5}   {meaning}", format_percent(share));
         let threads = s.threads.as_ref();
         let counted = threads.map(|threads| format!(", {}", thread_display::counted_threads(threads))).unwrap_or_default();
-        let heading = format!("Efficiency, over the {} from MPI_Init to MPI_Finalize{counted}", format_seconds(s.work_s));
+        let of = if s.region.is_some() { "in this part" } else { "from MPI_Init to MPI_Finalize" };
+        let heading = format!("Efficiency, over the run of {} {of}{counted}", format_seconds(s.work_s));
         let notes = threads.map(thread_display::notes).unwrap_or_default();
         if s.cores.statement.is_some() {
             return std::iter::once(heading).chain(self.efficiency_without_cores(e)).chain(notes).collect();
@@ -227,7 +255,7 @@ impl ReportText<'_> {
         };
         let shown = items.iter().scan(0, fits).take_while(|fits| *fits).count().max(1);
         let heading = self.heading("What to do, most worthwhile first", shown, items.len());
-        std::iter::once(heading).chain(items.into_iter().take(shown).flatten()).chain(self.held_back()).collect()
+        std::iter::once(heading).chain(items.into_iter().take(shown).flatten()).chain(self.together()).chain(self.held_back()).collect()
     }
 
     /// How much advice is held back because ranks had no core.
@@ -252,11 +280,8 @@ impl ReportText<'_> {
     }
 
     fn advice_item(&self, number: usize, advice: &Advice) -> Vec<String> {
-        let saves = advice.saves_s.map(|saves_s| {
-            let share = format_percent(saves_s / self.summary.work_s.max(f64::MIN_POSITIVE));
-            format!(" Saves up to {} ({share} of the run).", format_seconds(saves_s))
-        });
-        let mut paragraphs = vec![format!("{}{}", advice.what, saves.unwrap_or_default())];
+        let saves = advice.saving.map(|saving| self.saving(&saving)).unwrap_or_default();
+        let mut paragraphs = vec![format!("{}{saves}", advice.what)];
         if self.show_all {
             paragraphs.extend([advice.evidence.clone(), format!("Estimate: {}", advice.basis)]);
         }
@@ -266,24 +291,47 @@ impl ReportText<'_> {
         lines.enumerate().map(|(index, line)| lead(index) + line.as_str()).collect()
     }
 
+    /// What a change saves, as a sentence after another one.
+    fn saving(&self, saving: &Saving) -> String {
+        let share = |seconds: f64| seconds / self.summary.work_s.max(f64::MIN_POSITIVE);
+        let (low, high) = (saving.low_s(), saving.high_s());
+        if low <= 0.0 {
+            return format!(" Saves up to {} of the run ({}).", format_percent(share(high)), format_seconds(high));
+        }
+        format!(" Saves {} of the run ({}).", format_percent_range(share(low), share(high)), format_seconds_range(low, high))
+    }
+
+    /// What several changes save together.
+    fn together(&self) -> Option<String> {
+        let all: Vec<(usize, f64)> =
+            (1..).zip(&self.summary.advice).filter_map(|(number, advice)| Some((number, advice.together_s?))).collect();
+        let (_, together_s) = *all.last().filter(|_| all.len() > 1)?;
+        let numbers: Vec<String> = all.iter().map(|(number, _)| number.to_string()).collect();
+        let share = format_percent(together_s / self.summary.work_s.max(f64::MIN_POSITIVE));
+        Some(format!("    Changes {} together save {share} of the run ({}).", numbers.join(", "), format_seconds(together_s)))
+    }
+
     fn waits(&self) -> Vec<String> {
         let states = &self.summary.wait_states;
         let worth = states.iter().filter(|state| self.show_all || state.seconds / self.rank_seconds() >= MIN_WAIT_SHARE).count();
         if worth == 0 {
             return Vec::new();
         }
-        let shown = self.shown_rows(MAX_WAITS, worth);
-        let heading = self.heading("Waiting for others", shown, states.len());
         let short_of_cores = self.short_of_cores();
         let last = if short_of_cores { "no core" } else { "longest" };
-        let title = format!("{heading:<60}{:>12}{:>10}{:>8}{last:>10}", "waits", "time", "of run");
         let row = |state: &WaitState| {
             let (name, location) = (truncate_end(state.name, 24), self.call_and_site(state.operation, &state.source.to_string()));
             let (times, time) = (format_count(state.waits), format_seconds(state.seconds));
             let last = if short_of_cores { format_percent(state.no_core_s / state.seconds) } else { format_seconds(state.longest_s) };
-            format!("  {name:<25}{location:<33}{times:>12}{time:>10}{:>8}{last:>10}", format_percent(state.seconds / self.rank_seconds()))
+            let share = format_percent(state.seconds / self.rank_seconds());
+            let row = format!("  {name:<25}{:<33}{times:>12}{time:>10}{share:>8}{last:>10}", location.text);
+            std::iter::once(row).chain(location.callers).collect()
         };
-        std::iter::once(title).chain(states[..shown].iter().map(row)).collect()
+        let rows: Vec<Vec<String>> = states[..self.shown_rows(MAX_WAITS, worth)].iter().map(row).collect();
+        let rows = self.fitting_rows(rows, MAX_WAIT_LINES);
+        let heading = self.heading("Waiting for others", rows.len(), states.len());
+        let title = format!("{heading:<60}{:>12}{:>10}{:>8}{last:>10}", "waits", "time", "of run");
+        std::iter::once(title).chain(rows.into_iter().flatten()).collect()
     }
 
     /// Whether ranks had no core for a part of their time, and it is known when.
@@ -301,11 +349,11 @@ impl ReportText<'_> {
         // Ranks without a core delay the others: then communication is not judged.
         let columns = if short_of_cores { ["no core", "parallel", "balance", ""] } else { ["parallel", "balance", "serial.", "transfer"] };
         let heads = columns.map(|head| format!("{head:>10}")).concat();
-        let title = format!("{:<50}{:>10}{heads}", "Phases of the program", "time");
-        let row = |phase: &PhaseEfficiency| {
+        let title = format!("{:<50}{:>10}{heads}", "Phases of the program, each over its own time", "time");
+        let row = |(index, phase): (usize, &PhaseEfficiency)| {
             let depth = std::iter::successors(phase.part_of, |whole| phases[*whole].part_of).count();
             let goes_round = if phase.repeats { " (loop)" } else { "" };
-            let name = format!("{}{}{goes_round}", "  ".repeat(depth + 1), phase.name);
+            let name = format!("{:>3} {}{}{goes_round}", index + 1, "  ".repeat(depth), phase.name);
             let share = |value: Option<f64>| format!("{:>10}", value.map_or("-".into(), format_percent));
             let e = phase.efficiency;
             let shares = match (e.map(|e| e.parallel), e.map(|e| e.load_balance)) {
@@ -315,7 +363,7 @@ impl ReportText<'_> {
             let shares: String = shares.into_iter().map(share).collect();
             format!("{:<50}{:>10}{shares}", truncate_end(&name, 49), format_seconds(phase.seconds))
         };
-        std::iter::once(title).chain(phases.iter().map(row)).collect()
+        std::iter::once(title).chain(phases.iter().enumerate().map(row)).collect()
     }
 
     fn root_causes(&self) -> Vec<String> {
@@ -370,15 +418,33 @@ impl ReportText<'_> {
             } else {
                 String::new()
             };
-            format!("  {:>5}  {} -> {}{}{uneven}", share(s.seconds), s.from, s.to, of_that(s.no_core_s, s.seconds))
+            self.path_segment_lines(&share(s.seconds), s, &format!("{}{uneven}", of_that(s.no_core_s, s.seconds)))
         };
-        let call = |c: &PathCall| format!("  {:>5}  in MPI, called at {}{}", share(c.seconds), c.source, of_that(c.no_core_s, c.seconds));
-        let mut rows: Vec<(f64, String)> = path.segments.iter().map(|s| (s.seconds, segment(s))).collect();
+        let call =
+            |c: &PathCall| vec![format!("  {:>5}  in MPI, called at {}{}", share(c.seconds), c.source, of_that(c.no_core_s, c.seconds))];
+        let mut rows: Vec<(f64, Vec<String>)> = path.segments.iter().map(|s| (s.seconds, segment(s))).collect();
         rows.extend(path.calls.iter().map(|c| (c.seconds, call(c))));
         rows.sort_by(|a, b| b.0.total_cmp(&a.0));
         let shown = self.shown_rows(MAX_PATH_ROWS, rows.len());
         let ranks = self.show_all.then(|| path_ranks_line(path, share));
-        std::iter::once(title).chain(rows.into_iter().take(shown).map(|(_, row)| row)).chain(ranks).collect()
+        std::iter::once(title).chain(rows.into_iter().take(shown).flat_map(|(_, row)| row)).chain(ranks).collect()
+    }
+
+    /// A segment of the critical path: on one line, or its ends and the remark below each other.
+    fn path_segment_lines(&self, share: &str, segment: &PathSegment, remark: &str) -> Vec<String> {
+        let (from, to) = (segment.from.to_string(), segment.to.to_string());
+        let line = format!("  {share:>5}  {from} -> {to}{remark}");
+        if self.show_all || line.chars().count() <= SCREEN_COLUMNS {
+            return vec![line];
+        }
+        const INDENT: usize = 12;
+        let room = SCREEN_COLUMNS - INDENT;
+        let end = format!("{:>INDENT$}{}", "-> ", fit_place(&to, room));
+        let begin = format!("  {share:>5}  {}", fit_place(&from, room));
+        match end.chars().count() + remark.chars().count() <= SCREEN_COLUMNS {
+            true => vec![begin, end + remark],
+            false => vec![begin, end, format!("{:INDENT$}{}", "", remark.trim_start_matches(", "))],
+        }
     }
 
     fn time(&self) -> Vec<String> {
@@ -394,51 +460,97 @@ impl ReportText<'_> {
         ]
     }
 
-    /// The call sites with the most time, as many as fit.
+    /// The call sites with the most time, in at most this many lines below the title.
     fn call_sites(&self, most: usize) -> Vec<String> {
         let sites = &self.summary.call_sites;
-        let shown = self.shown_rows(most, sites.len());
-        let heading = self.heading("Calls by time", shown, sites.len());
-        let title = format!("{heading:<60}{:>12}{:>10}{:>8}{:>10}", "calls", "time", "of run", "bytes");
         let row = |site: &CallSiteTotals| {
-            let (operation, location) = (truncate_end(site.operation, 24), self.site_text(&site.source.to_string()));
-            format!("  {operation:<25}{location:<33}{}", self.totals_columns(site.calls, site.seconds, site.bytes))
+            let (operation, location) = (truncate_end(site.operation, 24), self.site_column(&site.source.to_string(), 32));
+            let row = format!(
+                "  {operation:<25}{:<33}{}",
+                location.text,
+                self.totals_columns(site.operation, (site.calls, site.seconds, site.bytes))
+            );
+            std::iter::once(row).chain(location.callers).collect()
         };
-        std::iter::once(title).chain(sites[..shown].iter().map(row)).collect()
+        let rows: Vec<Vec<String>> = sites[..self.shown_rows(most, sites.len())].iter().map(row).collect();
+        let rows = self.fitting_rows(rows, most);
+        let heading = self.heading("Calls by time", rows.len(), sites.len());
+        let title = format!("{heading:<60}{:>12}{:>10}{:>8}{:>10}", "calls", "time", "of run", "bytes");
+        std::iter::once(title).chain(rows.into_iter().flatten()).collect()
     }
 
     /// A function and its call site.
-    fn call_and_site(&self, operation: &str, location: &str) -> String {
+    fn call_and_site(&self, operation: &str, location: &str) -> PlaceColumn {
         const WIDTH: usize = 32;
         let operation = operation.trim_start_matches("MPI_");
-        let room = WIDTH.saturating_sub(operation.len() + 4);
-        if self.show_all { format!("{operation} at {location}") } else { format!("{operation} at {}", fit_location(location, room)) }
+        let column = self.site_column(location, WIDTH.saturating_sub(operation.len() + 4));
+        PlaceColumn { text: format!("{operation} at {}", column.text), ..column }
     }
 
-    fn site_text(&self, location: &str) -> String {
-        const WIDTH: usize = 32;
-        if self.show_all { location.into() } else { fit_location(location, WIDTH) }
+    fn site_column(&self, location: &str, width: usize) -> PlaceColumn {
+        PlaceColumn::fit(location, if self.show_all { usize::MAX } else { width })
     }
 
     fn operations(&self) -> Vec<String> {
         let title = format!("{:<60}{:>12}{:>10}{:>8}{:>10}", "MPI functions by time", "calls", "time", "of run", "bytes");
-        let rows =
-            self.summary.operations.iter().map(|o| format!("  {:<58}{}", o.operation, self.totals_columns(o.calls, o.seconds, o.bytes)));
+        let rows = self
+            .summary
+            .operations
+            .iter()
+            .map(|o| format!("  {:<58}{}", o.operation, self.totals_columns(o.operation, (o.calls, o.seconds, o.bytes))));
         std::iter::once(title).chain(rows).collect()
     }
 
-    fn totals_columns(&self, calls: u64, time: f64, moved: u64) -> String {
+    fn totals_columns(&self, operation: &str, (calls, time, moved): (u64, f64, u64)) -> String {
         let moved = if moved == 0 { "-".into() } else { format_bytes(moved) };
-        format!("{:>12}{:>10}{:>8}{moved:>10}", format_count(calls), format_seconds(time), format_percent(time / self.rank_seconds()))
+        format!("{:>12}{:>10}{:>8}{moved:>10}", format_count(calls), format_seconds(time), self.share_of_run(operation, time))
     }
 
-    /// The total time of all ranks, which shares of MPI calls refer to: that of their threads, if several call MPI.
+    /// The share of the run of some calls; none if they start or stop MPI, which is not in the run.
+    fn share_of_run(&self, operation: &str, seconds: f64) -> String {
+        let is_outside = matches!(operation, "MPI_Init" | "MPI_Init_thread" | "MPI_Finalize");
+        if is_outside { "-".into() } else { format_percent(seconds / self.rank_seconds()) }
+    }
+
+    /// The time of each call site on the ranks that call there, and of a single call.
+    fn call_sites_by_rank(&self) -> Vec<String> {
+        let in_mpi: f64 = self.summary.per_rank.iter().map(|rank| rank.mpi_s - rank.init_s - rank.finalize_s).sum();
+        let heads = ["ranks", "least", "mean", "most", "of run", "of MPI", "shortest", "mean", "longest"];
+        let title = format!(
+            "{:<60}{:>7}{:>16}{:>10}{:>16}{:>8}{:>8}{:>10}{:>10}{:>10}",
+            "Call sites: time of a rank, and of a call",
+            heads[0],
+            heads[1],
+            heads[2],
+            heads[3],
+            heads[4],
+            heads[5],
+            heads[6],
+            heads[7],
+            heads[8]
+        );
+        let row = |site: &CallSiteTotals| {
+            let (rank, call) = (&site.rank_s, &site.call_s);
+            let at = |seconds: f64, rank: u32| format!("{} ({rank})", format_seconds(seconds));
+            let of_run = self.share_of_run(site.operation, site.seconds);
+            let of_mpi = if of_run == "-" { "-".into() } else { format_percent(site.seconds / in_mpi.max(f64::MIN_POSITIVE)) };
+            let [shortest, mean, longest] = [call.min, call.mean, call.max].map(format_seconds);
+            format!(
+                "  {:<25}{:<33}{:>7}{:>16}{:>10}{:>16}{of_run:>8}{of_mpi:>8}{shortest:>10}{mean:>10}{longest:>10}",
+                site.operation,
+                site.source.to_string(),
+                rank.ranks,
+                at(rank.min, rank.min_rank),
+                format_seconds(rank.mean),
+                at(rank.max, rank.max_rank),
+            )
+        };
+        std::iter::once(title).chain(self.summary.call_sites.iter().map(row)).collect()
+    }
+
+    /// What shares of the run are shares of: the time of all ranks from MPI_Init to MPI_Finalize.
     fn rank_seconds(&self) -> f64 {
-        if let Some(threads) = &self.summary.threads {
-            return threads.active_s.max(f64::MIN_POSITIVE);
-        }
-        let all: f64 = self.summary.per_rank.iter().map(|r| r.mpi_s + r.outside_s).sum();
-        all.max(f64::MIN_POSITIVE)
+        self.summary.rank_work_s.max(f64::MIN_POSITIVE)
     }
 
     fn per_rank(&self) -> Vec<String> {
@@ -519,6 +631,8 @@ fn remarks(s: &RunSummary) -> Vec<String> {
     });
     let clocks = (s.clock_repair.violations > 0).then(|| clock_remark(s.clock_repair));
     let not_recorded = s.not_recorded.iter().map(|note| format!("not recorded: {note}"));
+    let regions = s.region.iter().flat_map(|region| &region.not_known);
+    let not_in_region = regions.map(|what| format!("not in the report of a part: {what} (known of the whole run only)"));
     let profile = s.profile.then(|| "this is a profile (--profile): waits are unknown, and sizes are averages of similar calls".to_owned());
     (!incomplete.is_empty())
         .then(|| format!("incomplete: {}", incomplete.join(", ")))
@@ -529,6 +643,7 @@ fn remarks(s: &RunSummary) -> Vec<String> {
         .chain(unordered)
         .chain(clocks)
         .chain(not_recorded)
+        .chain(not_in_region)
         .chain(profile)
         .collect()
 }
@@ -571,15 +686,6 @@ fn merge_size_classes(sizes: &[MessageSizeClass], most: usize) -> Vec<MessageSiz
             return merged;
         }
         step += 1;
-    }
-}
-
-/// A location in this many letters. The end of a path is most telling, but the beginning of a function name, and the nearest of its callers.
-fn fit_location(location: &str, room: usize) -> String {
-    match location.split_once(" from ") {
-        Some((line, callers)) => truncate_end(&format!("{} from {callers}", line.rsplit('/').next().unwrap_or(line)), room),
-        None if location.contains(" in ") => truncate_end(location, room),
-        None => truncate_start(location, room),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use sintonia_insight::advice::{RULES, core_shortage, serial_part, thread_imbalance};
+use sintonia_insight::advice::{RULES, core_shortage, lock_competition, serial_part, thread_imbalance};
 use sintonia_insight::openmp::THREAD_WAITS;
 use sintonia_insight::wait_states::WAIT_PATTERNS;
 
@@ -20,6 +20,7 @@ pub(super) fn run(kind: &str) -> Result<ExitCode, Error> {
     let stated = [
         (core_shortage::KIND, core_shortage::NAME, core_shortage::HELP.to_owned()),
         (thread_imbalance::KIND, thread_imbalance::NAME, estimated(thread_imbalance::HELP, thread_imbalance::BASIS)),
+        (lock_competition::KIND, lock_competition::NAME, estimated(lock_competition::HELP, lock_competition::BASIS)),
         (serial_part::KIND, serial_part::NAME, estimated(serial_part::HELP, serial_part::BASIS)),
     ];
     let all = waits.chain(threads).chain(rules).chain(stated);

@@ -46,11 +46,16 @@ fn file_rows(file: &FileUse, ranks: usize, rank_seconds: f64, all: bool) -> Vec<
     if all {
         let site = |site: &FileCallSite| {
             let moved = if site.bytes == 0 { "-".into() } else { format_bytes(site.bytes) };
-            let (what, calls) = (format!("{} at {}", site.operation, site.source), format_count(site.calls));
+            let (what, calls) = (format!("{} at {}", operation(site), site.source), format_count(site.calls));
             format!("    {what:<52}{moved:>10}{calls:>10}{:>14}", format_seconds(site.seconds))
         };
         return [first, format!("    {who}")].into_iter().chain(file.call_sites.iter().map(site)).collect();
     }
-    let most = file.call_sites.first().map(|site| format!("; {} at {} {}", site.operation, site.source, format_seconds(site.seconds)));
+    let most = file.call_sites.first().map(|site| format!("; {} at {} {}", operation(site), site.source, format_seconds(site.seconds)));
     vec![first, truncate_end(&format!("    {who}{}", most.unwrap_or_default()), SCREEN_COLUMNS)]
+}
+
+/// What was done, and whether through MPI: the time is then time in MPI.
+fn operation(site: &FileCallSite) -> String {
+    if site.interface == "mpi-io" { format!("MPI-IO {}", site.operation) } else { site.operation.into() }
 }

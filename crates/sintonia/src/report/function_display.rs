@@ -1,6 +1,7 @@
 //! The functions that took the computation, in the report as text.
 
 use sintonia_insight::function_report::{FunctionReport, FunctionRow, SegmentFunctions};
+use sintonia_text::function_name::short_function_name;
 
 use crate::report::SCREEN_COLUMNS;
 use crate::text::{format_percent, format_seconds, truncate_end, truncate_start, wrap};
@@ -12,10 +13,15 @@ const MIN_MODULE_SHARE: f64 = 0.01;
 /// A rank is named if it spends this much more in a function than the mean of the ranks, and this share of the mean computation of a rank.
 const UNEVEN: f64 = 1.2;
 const MIN_UNEVEN_SHARE: f64 = 0.03;
+/// A difference between ranks must be this many times what it is by chance: n samples vary by the root of n.
+const MIN_DEVIATIONS: f64 = 3.0;
+/// Widths of the columns for names and places.
+const NAME_WIDTH: usize = 28;
+const PLACE_WIDTH: usize = 31;
 /// Most functions of a segment that are named with everything.
 const FUNCTIONS_OF_SEGMENT: usize = 3;
 
-/// Computation by function: at most so many functions, or everything.
+/// Computation by function: up to a maximum number of functions, or all of them.
 pub(super) fn section(report: Option<&FunctionReport>, rows: Option<usize>) -> Vec<String> {
     let Some(report) = report.filter(|report| report.computation_s > 0.0) else { return Vec::new() };
     let worth = report.functions.iter().filter(|row| rows.is_none() || row.share >= MIN_SHARE).count();
@@ -31,37 +37,43 @@ pub(super) fn section(report: Option<&FunctionReport>, rows: Option<usize>) -> V
     let segments = report.segments.iter().take(if rows.is_some() { 1 } else { usize::MAX });
     let segments = segments.flat_map(|segment| segment_lines(segment, if rows.is_some() { 1 } else { FUNCTIONS_OF_SEGMENT }));
     let uneven = uneven_line(report);
-    std::iter::once(heading).chain(functions).chain(segments).chain(modules_line(report)).chain(uneven).collect()
+    std::iter::once(heading)
+        .chain(functions)
+        .chain(segments)
+        .chain(modules_line(report, rows.is_none()))
+        .chain(openmp_line(report))
+        .chain(uneven)
+        .collect()
 }
 
 fn function_line(row: &FunctionRow, is_whole: bool) -> String {
-    let (name, place) = (short_name(&row.function), place(row));
+    let (name, place) = (short_function_name(&row.function), place(row));
     let [own, total, longest] = [row.self_s, row.total_s, row.longest_s].map(format_seconds);
     let columns = format!("{own:>9}{:>8}{total:>10}{longest:>10}", format_percent(row.share));
-    let (name, place) = if is_whole { (name, place) } else { (truncate_end(&name, 28), truncate_start(&place, 30)) };
-    format!("  {name:<29}{place:<32}{columns}")
-}
-
-/// A function without its parameters.
-fn short_name(name: &str) -> String {
-    name.split_once('(').map_or(name, |(name, _)| name).to_owned()
+    let (name, place) = if is_whole { (name, place) } else { (truncate_end(&name, NAME_WIDTH), truncate_start(&place, PLACE_WIDTH)) };
+    format!("  {name:<NAME_WIDTH$} {place:<PLACE_WIDTH$} {columns}")
 }
 
 /// Source file and line, or the library.
 fn place(row: &FunctionRow) -> String {
-    let file_name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
     match (&row.file, row.line) {
         (Some(file), Some(line)) => format!("{}:{line}", file_name(file)),
-        (Some(file), None) => file_name(file),
-        _ => file_name(&row.module),
+        (Some(file), None) => file_name(file).to_owned(),
+        _ => file_name(&row.module).to_owned(),
     }
+}
+
+/// The name of a file without its folder, and without the suffix of Python extension modules.
+fn file_name(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.split(".cpython-").next().unwrap_or(name)
 }
 
 /// What a segment consists of, in words.
 fn segment_lines(segment: &SegmentFunctions, functions: usize) -> Vec<String> {
     let sentence = |row: &FunctionRow| {
-        let caller = row.caller.as_ref().map(|caller| format!(", called by {}", short_name(caller))).unwrap_or_default();
-        let (share, place, function) = (format_percent(row.share), place(row), short_name(&row.function));
+        let caller = row.caller.as_ref().map(|caller| format!(", called by {}", short_function_name(caller))).unwrap_or_default();
+        let (share, place, function) = (format_percent(row.share), place(row), short_function_name(&row.function));
         format!("{share} of the computation {} is in {function} ({place}){caller}", ends_of(segment))
     };
     let rows = segment.functions.iter().take(functions).filter(|row| row.share >= MIN_SHARE);
@@ -80,25 +92,40 @@ fn ends_of(segment: &SegmentFunctions) -> String {
     }
 }
 
-/// The executables and libraries.
-fn modules_line(report: &FunctionReport) -> Option<String> {
-    let name = |path: &str| match path.rsplit('/').next().unwrap_or(path) {
-        "" => "generated code".to_owned(),
-        name => name.to_owned(),
+/// The executables and libraries, as many as fit on a line.
+fn modules_line(report: &FunctionReport, is_whole: bool) -> Option<String> {
+    let name = |path| match file_name(path) {
+        "" => "generated code",
+        name => name,
     };
     let modules = report.modules.iter().filter(|module| module.share >= MIN_MODULE_SHARE);
     let modules: Vec<String> = modules.map(|module| format!("{} {}", name(&module.module), format_percent(module.share))).collect();
-    (modules.len() > 1).then(|| format!("  by module: {}", modules.join(", ")))
+    let line = |count: usize| format!("  by module: {}{}", modules[..count].join(", "), if count < modules.len() { ", …" } else { "" });
+    let fits = |count: &usize| is_whole || line(*count).chars().count() <= SCREEN_COLUMNS;
+    (modules.len() > 1).then(|| (1..=modules.len()).rev().find(fits).map(line)).flatten()
+}
+
+/// Time of threads on processors that is in none of the functions.
+fn openmp_line(report: &FunctionReport) -> Option<String> {
+    let counts = report.openmp_s >= MIN_SHARE * report.computation_s;
+    counts.then(|| {
+        format!("  besides: {} in the runtime of OpenMP, which starts threads and waits for them", format_seconds(report.openmp_s))
+    })
 }
 
 /// The function that makes a rank compute longer than the others.
 fn uneven_line(report: &FunctionReport) -> Option<String> {
     let mean_s: f64 = report.functions.iter().map(|row| row.rank_mean_s).sum();
     let excess = |row: &FunctionRow| row.longest_s - row.rank_mean_s;
-    let is_uneven = |row: &&FunctionRow| row.longest_s >= UNEVEN * row.rank_mean_s && excess(row) >= MIN_UNEVEN_SHARE * mean_s;
+    let deviation = |row: &FunctionRow| (row.longest_s * report.sample_s).sqrt();
+    let is_uneven = |row: &&FunctionRow| {
+        row.longest_s >= UNEVEN * row.rank_mean_s
+            && excess(row) >= MIN_UNEVEN_SHARE * mean_s
+            && excess(row) >= MIN_DEVIATIONS * deviation(row)
+    };
     let row = report.functions.iter().filter(is_uneven).max_by(|a, b| excess(a).total_cmp(&excess(b)))?;
     let [longest, mean] = [row.longest_s, row.rank_mean_s].map(format_seconds);
-    let (rank, name) = (format!("rank {}", row.longest_rank), short_name(&row.function));
+    let (rank, name) = (format!("rank {}", row.longest_rank), short_function_name(&row.function));
     Some(format!("  longest on {rank}: {longest} in {name} ({}), against {mean} of a rank on average", place(row)))
 }
 
@@ -130,6 +157,8 @@ mod tests {
         FunctionReport {
             computation_s: 4.0,
             mpi_s: 1.0,
+            openmp_s: 0.5,
+            sample_s: 0.01,
             functions: vec![row("stencil(double*)", 3.0, 0.75), row("rest", 1.0, 0.25)],
             modules: vec![module("/home/me/app", 0.9), module("kernel", 0.1)],
             segments: vec![SegmentFunctions { from: line(40), to: line(58), seconds: 4.0, functions: vec![row("stencil", 3.0, 0.75)] }],
@@ -143,7 +172,28 @@ mod tests {
         assert!(lines[1].starts_with("  stencil                      step.c:12") && lines[1].contains("75 %"), "{lines:#?}");
         assert_eq!(lines[2], "  75 % of the computation between step.c:40 and :58 is in stencil (step.c:12), called by smooth");
         assert_eq!(lines[3], "  by module: app 90 %, kernel 10 %");
-        assert_eq!(lines[4], "  longest on rank 1: 2.25 s in stencil (step.c:12), against 1.50 s of a rank on average");
+        assert_eq!(lines[4], "  besides: 500 ms in the runtime of OpenMP, which starts threads and waits for them");
+        assert_eq!(lines[5], "  longest on rank 1: 2.25 s in stencil (step.c:12), against 1.50 s of a rank on average");
         assert!(section(None, None).is_empty());
+    }
+    #[test]
+    fn a_few_samples_more_on_a_rank_are_chance() {
+        let uneven = |sample_s| uneven_line(&FunctionReport { sample_s, ..report() }).is_some();
+        assert_eq!((uneven(0.01), uneven(0.1)), (true, false));
+    }
+
+    #[test]
+    fn long_names_leave_a_gap_and_modules_end_with_the_line() {
+        let long = FunctionRow {
+            function: "x".repeat(NAME_WIDTH + 5),
+            file: None,
+            module: "/lib/y.cpython-311-x86_64.so".into(),
+            ..row("", 1.0, 1.0)
+        };
+        assert!(function_line(&long, true).starts_with(&format!("  {} y ", long.function)));
+        let modules = (0..20).map(|number| ModuleRow { module: format!("/lib/library{number}.so"), seconds: 1.0, share: 0.05 });
+        let many = FunctionReport { modules: modules.collect(), ..report() };
+        let line = modules_line(&many, false).expect("several modules");
+        assert!(line.ends_with(", …") && line.chars().count() <= SCREEN_COLUMNS, "{line}");
     }
 }

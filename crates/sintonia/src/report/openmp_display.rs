@@ -2,6 +2,7 @@
 
 use sintonia_insight::openmp::{OpenMpReport, RankThreads, RegionTotals, ThreadWait};
 
+use crate::report::place_text::PlaceColumn;
 use crate::text::{format_count, format_percent, format_plural, format_seconds};
 
 /// Waits below this share of the threads' time are not shown on one screen.
@@ -66,10 +67,12 @@ fn region_rows(report: &OpenMpReport, work_s: f64, all: bool) -> Vec<String> {
     let row = |region: &RegionTotals| {
         let threads_s =
             (region.useful_s + region.barrier_s + region.end_s + region.lock_s + region.overhead_s + region.mpi_s).max(f64::MIN_POSITIVE);
-        let place = format!("{}{}", "  ".repeat(region.level.into()), region.source);
-        format!(
+        let indent = "  ".repeat(region.level.into());
+        let width = if all { usize::MAX } else { 30_usize.saturating_sub(indent.len()) };
+        let place = PlaceColumn::fit(&region.source.to_string(), width);
+        let row = format!(
             "  {:<31}{:>11}{:>9}{:>11}{:>6}{:>9}{:>9}{:>9}",
-            crate::text::truncate_start(&place, 30),
+            format!("{indent}{}", place.text),
             format_count(region.executions),
             region.threads,
             format_seconds(region.seconds / ranks),
@@ -77,9 +80,10 @@ fn region_rows(report: &OpenMpReport, work_s: f64, all: bool) -> Vec<String> {
             format_percent(region.load_balance),
             format_percent((region.barrier_s + region.end_s) / threads_s),
             format_percent(region.lock_s / threads_s)
-        )
+        );
+        std::iter::once(row).chain(place.callers)
     };
-    std::iter::once(title).chain(report.regions.iter().take(shown).map(row)).collect()
+    std::iter::once(title).chain(report.regions.iter().take(shown).flat_map(row)).collect()
 }
 
 fn rank_rows(report: &OpenMpReport) -> Vec<String> {

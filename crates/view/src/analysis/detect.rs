@@ -37,7 +37,7 @@ pub(super) struct ThreadFindings {
 
 /// Runs all analyses.
 pub(super) fn detect_all(recording: &Recording, report: ProgressFn) -> Result<AnalysisFindings, Error> {
-    let steps = 2.0 * recording.header.rank_count().max(1) as f64;
+    let steps = (1 + ProgramGraph::PASSES) as f64 * recording.header.rank_count().max(1) as f64;
     let read = std::sync::atomic::AtomicU32::new(0);
     let step = |activity: &str| report(activity, f64::from(read.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1) / steps * 0.9);
     let history = History::read(recording, &SingleProcess, &|| step("matching sends and receives"))?;
@@ -55,9 +55,9 @@ pub(super) fn detect_all(recording: &Recording, report: ProgressFn) -> Result<An
         messages: received_messages(&history, location),
     });
     let mut threads: Vec<ThreadFindings> = threads.collect();
+    let graph = ProgramGraph::from_history(recording, &history, &SingleProcess, &|| step("finding roles"))?;
     drop(history);
     let kinds = renumber_kinds(&mut threads);
-    let graph = ProgramGraph::from_recording_in_group(recording, &SingleProcess, &|| step("finding roles"))?;
     let roles = graph.roles.into_iter().map(|role| RankRole { name: role.name, ranks: role.ranks }).collect();
     Ok(AnalysisFindings { threads, kinds, path, roles })
 }

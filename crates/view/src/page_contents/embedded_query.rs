@@ -13,6 +13,13 @@ use crate::subjects::SUBJECTS;
 /// Further queries: what the page shows at the press of a button.
 const EXTRA_QUERIES: &[(&str, &str)] = &[
     ("drawing", "overview=1"),
+    ("drawing", "depth=1"),
+    ("drawing", "depth=2"),
+    ("drawing", "depth=3"),
+    ("drawing", "depth=4"),
+    ("drawing", "depth=5"),
+    ("drawing", "depth=6"),
+    ("timeline", "by=thread"),
     ("communication", "collectives=0"),
     ("communication", "by=host"),
     ("communication", "by=host&collectives=0"),
@@ -28,6 +35,8 @@ const GLOBAL_SUBJECTS: &[&str] = &["comparison", "scaling", "machine"];
 const EXCLUDED_SUBJECTS: &[&str] = &["about", "calls", "messages", "find", "source", "lines", "replayed"];
 /// Subjects of recordings with samples.
 const SAMPLE_SUBJECTS: &[&str] = &["stacks", "lines"];
+/// Queries about recordings with OpenMP regions.
+const REGION_QUERIES: &[(&str, &str)] = &[("regions", ""), ("timeline", "by=thread")];
 /// The maximum number of ranks whose stacks are embedded one by one, and of functions whose lines are.
 const MAX_STACK_RANKS: u32 = 16;
 const MAX_LINE_FUNCTIONS: usize = 24;
@@ -80,9 +89,11 @@ pub(super) fn all_queries(open: &ViewSession, source: bool) -> Vec<EmbeddedQuery
     let is_asked = |name: &str| !EXCLUDED_SUBJECTS.contains(&name);
     let plain = SUBJECTS.iter().filter(|subject| is_asked(subject.name) && (subject.is_available)(open)).map(|subject| (subject.name, ""));
     let recordings = |subject: &str| if GLOBAL_SUBJECTS.contains(&subject) { 0..1 } else { 0..open.recordings.len() };
-    let has_data = |subject: &str, recording: usize| !SAMPLE_SUBJECTS.contains(&subject) || open.recordings[recording].has_samples();
-    let asking = |(subject, particular): (&'static str, &str)| {
-        let recordings = recordings(subject).filter(|recording| has_data(subject, *recording));
+    let has_data = |query: (&str, &str), recording: &OpenRecording| {
+        (!SAMPLE_SUBJECTS.contains(&query.0) || recording.has_samples()) && (!REGION_QUERIES.contains(&query) || recording.has_regions())
+    };
+    let asking = |(subject, particular): (&'static str, &'static str)| {
+        let recordings = recordings(subject).filter(|recording| has_data((subject, particular), &open.recordings[*recording]));
         let asked = |recording| EmbeddedQuery { recording, subject, options: particular.to_owned(), has_source: source };
         recordings.map(asked).collect::<Vec<_>>()
     };

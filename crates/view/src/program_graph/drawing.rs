@@ -1,39 +1,55 @@
 //! Labels and symbols of the program graph.
 
+use std::collections::BTreeMap;
+
 use sintonia_insight::SourceLocation;
 use sintonia_mpi::{BlockingMode, FunctionRole};
 use sintonia_plot::program_graph::{
-    GraphDrawing, LaneLoop, LaneMessage, LaneNode, LanePath, NodeStage, NodeSymbol, OperationNode, PathComputation, RoleLane,
+    GraphDrawing, LaneMessage, LaneNode, LanePath, LaneScope, NodeStage, NodeSymbol, OperationNode, PathComputation, RoleLane,
 };
-use sintonia_program::graph::{self, DurationStats, NodeVisits, ProgramGraph, RoleSegment, TripCounts};
+use sintonia_program::graph::{
+    self, DurationStats, FoldedGraph, GraphItem, ItemVisits, NodeVisits, ProgramGraph, ProgramScope, RoleSegment,
+};
 use sintonia_recording::Recording;
-use sintonia_text::layout::truncate_end;
+use sintonia_text::function_name::short_function_name;
 use sintonia_text::quantity::{format_bytes, format_count, format_plural, format_seconds};
 use sintonia_text::rank_list::format_rank_list;
 
+use super::scope_labels::{contents, folded_loops, loop_note, per_rank, scope_iterations, scope_label, scope_name};
+
 /// Computation with less than this share of a role's time is drawn only as an arrow.
 const MIN_BOX_SHARE: f64 = 0.001;
-/// Longer names of functions are cut.
-const MAX_FUNCTION_NAME: usize = 24;
 
-/// The drawing of a program graph.
-pub fn build_drawing(graph: &ProgramGraph, recording: &Recording, title: String) -> GraphDrawing {
-    let sent: u64 = graph.messages.iter().map(|edge| edge.messages).sum();
+/// The drawing of a program graph, folded or not.
+pub fn build_drawing(folded: &FoldedGraph, recording: &Recording, title: String) -> GraphDrawing {
+    let sent: u64 = folded.messages.iter().map(|edge| edge.messages).sum();
     let message = |edge: &graph::MessageEdge| LaneMessage {
         from: edge.from,
         to: edge.to,
         note: format!("{} × {}", format_count(edge.messages), format_bytes(edge.bytes / edge.messages.max(1))),
         share: edge.messages as f64 / sent.max(1) as f64,
     };
+    let item = |item: &GraphItem| match item {
+        GraphItem::Node(node) => drawing_node(&folded.graph.nodes[*node], recording),
+        GraphItem::Scope(scope) => drawing_scope(folded.graph, *scope),
+    };
     GraphDrawing {
         title,
-        notes: graph_notes(graph),
-        nodes: graph.nodes.iter().map(|node| drawing_node(node, recording)).collect(),
-        lanes: graph.roles.iter().map(|role| role_lane(role, graph)).collect(),
-        messages: graph.messages.iter().map(message).collect(),
-        collectives: graph.collective_sets.clone(),
+        notes: graph_notes(folded.graph).into_iter().chain(depth_note(folded)).collect(),
+        nodes: folded.items.iter().map(item).collect(),
+        lanes: (0..folded.roles.len()).map(|role| role_lane(folded, role)).collect(),
+        messages: folded.messages.iter().map(message).collect(),
+        collectives: folded.collective_sets.clone(),
         min_box_share: MIN_BOX_SHARE,
     }
+}
+
+/// What is folded, if anything is.
+pub fn depth_note(folded: &FoldedGraph) -> Option<String> {
+    let shown = folded.items.iter().filter(|item| matches!(item, GraphItem::Node(_))).count();
+    let (hidden, deepest) = (folded.graph.nodes.len() - shown, folded.graph.scopes.max_depth());
+    let many = format_plural(hidden as u64, "operation");
+    (hidden > 0).then(|| format!("{many} of {} folded into functions and loops; --depth {deepest} shows all", folded.graph.nodes.len()))
 }
 
 /// Notes on the graph as a whole.
@@ -56,16 +72,27 @@ fn drawing_node(node: &graph::ProgramNode, recording: &Recording) -> OperationNo
     let name = node.operation.name();
     let line = SourceLocation::from_site(recording.site(node.site)).line;
     let short = line.map_or(name.into(), |line| format!("line {line}"));
-    OperationNode { symbol, stage, name: name.into(), source: node_location(node, recording), short }
+    OperationNode { symbol, stage, name: name.into(), source: node_location(node, recording), short, scope: None }
 }
 
-/// The source location of a node, and its function.
+fn drawing_scope(graph: &ProgramGraph, number: usize) -> OperationNode {
+    OperationNode {
+        symbol: NodeSymbol::Folded,
+        stage: NodeStage::Whole,
+        name: scope_label(graph, number),
+        source: contents(graph, number).unwrap_or_default(),
+        short: scope_name(graph, number),
+        scope: Some(number),
+    }
+}
+
+/// The function of a node and its source location.
 pub fn node_location(node: &graph::ProgramNode, recording: &Recording) -> String {
     let location = SourceLocation::of(recording, node.site);
     let line = location.line_only();
-    match (&location.function, location.line) {
-        (Some(function), Some(_)) if location.callers.is_empty() => format!("{line} {function}"),
-        (Some(function), Some(_)) => format!("{line} {function} < {}", location.callers.join(" < ")),
+    match (location.function.as_deref().map(short_function_name), location.line) {
+        (Some(function), Some(_)) if location.callers.is_empty() => format!("{function} {line}"),
+        (Some(function), Some(_)) => format!("{function} {line} < {}", location.callers.join(" < ")),
         _ => location.to_string(),
     }
 }
@@ -93,21 +120,33 @@ pub(super) fn symbol_and_stage(node: &graph::ProgramNode) -> (NodeSymbol, NodeSt
     (symbol, stage)
 }
 
-fn role_lane(role: &graph::ProgramRole, graph: &ProgramGraph) -> RoleLane {
-    let share = |times: &DurationStats| times.total_ns as f64 / role.threads_ns.max(1) as f64;
+fn role_lane(folded: &FoldedGraph, number: usize) -> RoleLane {
+    let (graph, role) = (folded.graph, &folded.graph.roles[number]);
+    let share = |ns: u64| ns as f64 / role.threads_ns.max(1) as f64;
     let ranks = role.ranks.len() as u64;
-    let step = |(node, visit): &(usize, NodeVisits)| LaneNode {
-        node: *node,
-        note: format!("{} · {}", count_and_mean(&visit.calls, ranks), precise_percent(share(&visit.calls))),
-        details: visit_details(visit),
+    let step = |(item, visits): &(usize, ItemVisits)| match folded.items[*item] {
+        GraphItem::Node(node) => LaneNode {
+            node: *item,
+            note: format!("{} · {}", count_and_mean(&visits.calls, ranks), precise_percent(share(visits.calls.total_ns))),
+            more: String::new(),
+            details: role_visit(role, node).map_or(String::new(), visit_details),
+        },
+        GraphItem::Scope(scope) => LaneNode {
+            node: *item,
+            note: precise_percent(share(visits.elapsed_ns())),
+            more: folded_note(graph, role, &graph.scopes.list[scope], visits),
+            details: folded_details(visits),
+        },
     };
+    let functions = segment_functions(folded, role);
     let path = |segment: &RoleSegment| {
         let times = &segment.times;
-        let function = graph.segment_function(segment.from, segment.to).map(|name| format!("{} · ", truncate_end(name, MAX_FUNCTION_NAME)));
+        let function = functions.get(&(segment.from, segment.to)).map(|(_, name)| (*name).to_owned());
         let time = format_seconds(times.total_s() / ranks as f64);
         let work = PathComputation {
-            share: share(times),
-            note: format!("{}{} · {time}", function.unwrap_or_default(), precise_percent(share(times))),
+            share: share(times.total_ns),
+            function: function.unwrap_or_default(),
+            note: format!("{} · {time}", precise_percent(share(times.total_ns))),
             per_iteration: count_mean_and_deviation(times, ranks),
         };
         LanePath {
@@ -117,19 +156,67 @@ fn role_lane(role: &graph::ProgramRole, graph: &ProgramGraph) -> RoleLane {
             details: time_details(times),
         }
     };
-    let in_lane = |number: usize| graph.loops[number].nodes.iter().copied().filter(|node| role_visits(role, *node)).collect();
-    let went_round = role.trip_counts.iter().filter(|(_, rounds)| rounds.max > 1);
     RoleLane {
         name: role.name.clone(),
         note: role_ranks(role),
-        steps: role.visits.iter().map(step).collect(),
-        paths: role.segments.iter().map(path).collect(),
-        loops: went_round.map(|(number, rounds)| LaneLoop { nodes: in_lane(*number), note: iterations_note(rounds, ranks) }).collect(),
+        steps: folded.roles[number].visits.iter().map(step).collect(),
+        paths: folded.roles[number].segments.iter().map(path).collect(),
+        scopes: lane_scopes(folded, number),
     }
 }
 
-fn role_visits(role: &graph::ProgramRole, node: usize) -> bool {
-    role.visits.binary_search_by_key(&node, |(node, _)| *node).is_ok()
+/// The open scopes of a role, and its loops that are no scopes: those of a single node, or of the whole program.
+fn lane_scopes(folded: &FoldedGraph, number: usize) -> Vec<LaneScope> {
+    let (graph, role) = (folded.graph, &folded.graph.roles[number]);
+    let visited = |nodes: &[usize]| -> Vec<usize> {
+        let visits = &folded.roles[number].visits;
+        let is_visited = |item: &usize| visits.binary_search_by_key(item, |(item, _)| *item).is_ok();
+        folded.items_of(nodes).into_iter().filter(is_visited).collect()
+    };
+    let open = folded.open.iter().map(|scope| (*scope, &graph.scopes.list[*scope]));
+    let scopes = open.map(|(index, scope)| LaneScope {
+        nodes: visited(&scope.nodes),
+        name: scope_label(graph, index),
+        iterations: scope_iterations(role, scope),
+        scope: Some(index),
+    });
+    let is_scope = |number: &usize| graph.scopes.list.iter().any(|scope| scope.loops.contains(number));
+    let others = (0..graph.loops.len()).filter(|number| !is_scope(number)).filter_map(|number| {
+        let iterations = loop_note(role, number)?;
+        Some(LaneScope { nodes: visited(&graph.loops[number].nodes), iterations, ..LaneScope::default() })
+    });
+    let is_node = |item: &usize| matches!(folded.items[*item], GraphItem::Node(_));
+    let (single, whole): (Vec<LaneScope>, Vec<LaneScope>) = others.partition(|one| one.nodes.len() == 1);
+    let single = single.into_iter().filter(|one| one.nodes.iter().all(is_node));
+    whole.into_iter().chain(scopes).chain(single).filter(|scope| !scope.nodes.is_empty()).collect()
+}
+
+/// The function that took most of each computation between two items, and its time.
+pub fn segment_functions<'a>(folded: &FoldedGraph<'a>, role: &graph::ProgramRole) -> BTreeMap<(usize, usize), (u64, &'a str)> {
+    let mut functions: BTreeMap<(usize, usize), (u64, &str)> = BTreeMap::new();
+    for segment in &role.segments {
+        let Some(function) = folded.graph.segment_function(segment.from, segment.to) else { continue };
+        let longest = functions.entry((folded.item_of(segment.from), folded.item_of(segment.to))).or_default();
+        *longest = (*longest).max((segment.times.total_ns, function));
+    }
+    functions
+}
+
+/// What is said of a folded scope in a role: loops, calls and messages.
+pub fn folded_note(graph: &ProgramGraph, role: &graph::ProgramRole, scope: &ProgramScope, visits: &ItemVisits) -> String {
+    let ranks = role.ranks.len() as u64;
+    let amounts = [(visits.calls.count, "call"), (visits.messages, "message")].into_iter().filter(|(count, _)| *count > 0);
+    let amounts = amounts.map(|(count, what)| format!("{} {what}{}", per_rank(count, ranks), if count == ranks { "" } else { "s" }));
+    folded_loops(graph, role, scope).into_iter().chain(amounts).collect::<Vec<_>>().join(" · ")
+}
+
+fn folded_details(visits: &ItemVisits) -> String {
+    let computation = format_seconds(visits.compute_ns as f64 * 1e-9);
+    format!("calls: {}\ncomputation between them: {computation} in total", time_details(&visits.calls))
+}
+
+fn role_visit(role: &graph::ProgramRole, node: usize) -> Option<&NodeVisits> {
+    role.visits.binary_search_by_key(&node, |(node, _)| *node).ok().map(|index| &role.visits[index].1)
 }
 
 /// The ranks of a role, unless its name says it.
@@ -151,23 +238,6 @@ fn count_and_mean(times: &DurationStats, ranks: u64) -> String {
 fn count_mean_and_deviation(times: &DurationStats, ranks: u64) -> String {
     let around = if times.count > 1 { format!(" ± {}", format_seconds(times.std_dev_s())) } else { String::new() };
     count_and_mean(times, ranks) + around.as_str()
-}
-
-/// Mean count per rank.
-pub fn per_rank(number: u64, ranks: u64) -> String {
-    let ranks = ranks.max(1);
-    let mean = number as f64 / ranks as f64;
-    if number.is_multiple_of(ranks) || mean >= 100.0 { format_count(mean.round() as u64) } else { format!("{mean:.1}") }
-}
-
-/// The number of iterations of a loop.
-pub fn iterations_note(rounds: &TripCounts, ranks: u64) -> String {
-    let round = if rounds.min == rounds.max {
-        format!("× {}", format_count(rounds.max))
-    } else {
-        format!("× {} to {}, mean {:.1}", format_count(rounds.min), format_count(rounds.max), rounds.mean())
-    };
-    if rounds.entries > ranks { format!("{round}, entered {} times", per_rank(rounds.entries, ranks)) } else { round }
 }
 
 /// A percentage, with one more digit if small.
@@ -228,17 +298,6 @@ mod tests {
         };
         assert_eq!([label("master", &[0]), label("workers", &[1, 2, 3])], ["rank 0", "3 ranks: 1-3"]);
         assert_eq!([label("rank 4", &[4]), label("ranks 1-2", &[1, 2])], ["", "2 ranks"]);
-    }
-
-    #[test]
-    fn rounds_say_how_much_they_differ() {
-        assert_eq!(iterations_note(&TripCounts { entries: 4, total: 2000, min: 500, max: 500 }, 4), "× 500");
-        assert_eq!(iterations_note(&TripCounts { entries: 40, total: 100, min: 2, max: 3 }, 4), "× 2 to 3, mean 2.5, entered 10 times");
-    }
-
-    #[test]
-    fn what_some_ranks_do_is_not_shown_as_nothing() {
-        assert_eq!([(6, 3), (1, 3), (1000, 3)].map(|(number, ranks)| per_rank(number, ranks)), ["2", "0.3", "333"]);
     }
 
     #[test]

@@ -3,10 +3,14 @@
 use serde_json::{Value, json};
 use sintonia_insight::SourceLocation;
 use sintonia_plot::program_graph::{NodeStage, NodeSymbol};
-use sintonia_program::graph::{DurationStats, NodeVisits, PhaseTree, ProgramGraph, ProgramNode, ProgramRole};
+use sintonia_program::graph::{
+    DurationStats, FoldedGraph, FoldedRole, GraphItem, ItemVisits, NodeVisits, PhaseTree, ProgramGraph, ProgramNode, ProgramRole,
+    ProgramScope,
+};
 use sintonia_recording::Recording;
 
 use super::drawing;
+use super::scope_labels::scope_label;
 
 /// The graph.
 pub fn graph_json(graph: &ProgramGraph, recording: &Recording) -> Value {
@@ -14,7 +18,10 @@ pub fn graph_json(graph: &ProgramGraph, recording: &Recording) -> Value {
         let [from, to] = [edge.from, edge.to].map(|(role, node)| json!({"role": role, "node": node}));
         json!({"from": from, "to": to, "messages": edge.messages, "bytes": edge.bytes})
     });
-    let loops = graph.loops.iter().map(|one| json!({"header": one.header, "parent": one.parent, "nodes": one.nodes}));
+    let loops = graph
+        .loops
+        .iter()
+        .map(|one| json!({"header": one.header, "other_entries": one.other_entries, "parent": one.parent, "nodes": one.nodes}));
     let completions = graph.completions.iter().map(|one| json!({"begin": one.begin_node, "end": one.end_node, "count": one.count}));
     json!({
         "command": recording.header.command,
@@ -28,6 +35,49 @@ pub fn graph_json(graph: &ProgramGraph, recording: &Recording) -> Value {
         "one_operation": graph.collective_sets,
         "completions": completions.collect::<Vec<_>>(),
         "phases": phases_json(&graph.phases),
+        "scopes": graph.scopes.list.iter().map(scope_json).collect::<Vec<_>>(),
+    })
+}
+
+/// The graph with sums over what is folded.
+pub fn folded_json(folded: &FoldedGraph, recording: &Recording) -> Value {
+    let item = |item: &GraphItem| match item {
+        GraphItem::Node(node) => json!({"node": node}),
+        GraphItem::Scope(scope) => json!({"scope": scope, "label": scope_label(folded.graph, *scope)}),
+    };
+    let visit = |(item, visits): &(usize, ItemVisits)| {
+        json!({
+            "item": item, "calls": visits.calls.count, "calls_s": visits.calls.total_s(), "compute_s": visits.compute_ns as f64 * 1e-9,
+            "messages": visits.messages,
+        })
+    };
+    let role = |role: &FoldedRole| {
+        let segments = role.segments.iter().map(|segment| {
+            let mut object = times_json(&segment.times);
+            object["from"] = json!(segment.from);
+            object["to"] = json!(segment.to);
+            object
+        });
+        json!({"items": role.visits.iter().map(visit).collect::<Vec<_>>(), "segments": segments.collect::<Vec<_>>()})
+    };
+    let messages = folded.messages.iter().map(|edge| {
+        let [from, to] = [edge.from, edge.to].map(|(role, item)| json!({"role": role, "item": item}));
+        json!({"from": from, "to": to, "messages": edge.messages, "bytes": edge.bytes})
+    });
+    let mut object = graph_json(folded.graph, recording);
+    object["folded"] = json!({
+        "items": folded.items.iter().map(item).collect::<Vec<_>>(),
+        "roles": folded.roles.iter().map(role).collect::<Vec<_>>(),
+        "messages": messages.collect::<Vec<_>>(),
+    });
+    object
+}
+
+fn scope_json(scope: &ProgramScope) -> Value {
+    json!({
+        "parent": scope.parent, "phase": scope.phase, "function": scope.function, "file": scope.file,
+        "first_line": scope.lines.map(|lines| lines.0), "last_line": scope.lines.map(|lines| lines.1),
+        "loops": scope.loops, "nodes": scope.nodes,
     })
 }
 
@@ -38,7 +88,7 @@ fn node_json(node: &ProgramNode, recording: &Recording) -> Value {
         NodeSymbol::Receive => "receive",
         NodeSymbol::Exchange => "exchange",
         NodeSymbol::Collective => "group",
-        NodeSymbol::Other => "other",
+        NodeSymbol::Other | NodeSymbol::Folded => "other",
     };
     let stage = match stage {
         NodeStage::Whole => "whole",

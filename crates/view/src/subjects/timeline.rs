@@ -1,4 +1,4 @@
-//! `timeline`, `calls`, `messages` and `find`: what every rank did when.
+//! `timeline`, `calls`, `regions`, `messages` and `find`: what every rank did when.
 
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use crate::subject::PageSubject;
 
 pub(super) const TIMELINE: PageSubject = timeline_subject("timeline");
 pub(super) const CALLS: PageSubject = timeline_subject("calls");
+pub(super) const REGIONS: PageSubject = PageSubject { is_available: has_regions, ..timeline_subject("regions") };
 pub(super) const MESSAGES: PageSubject = timeline_subject("messages");
 pub(super) const FIND: PageSubject = timeline_subject("find");
 
@@ -21,4 +22,8 @@ fn answer(open: &Arc<ViewSession>, question: &PageQuery) -> Result<QueryAnswer, 
         opened.analyse_in_background(timeline);
         timeline.answer(question)
     })
+}
+
+fn has_regions(open: &ViewSession) -> bool {
+    open.recordings.iter().any(|opened| opened.has_regions())
 }

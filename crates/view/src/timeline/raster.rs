@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use super::messages::SelectedMessages;
 use super::row_groups::row_groups;
-use super::{TimelineContext, core_plane, messages, params};
+use super::thread_lanes::{self, ThreadLane};
+use super::{TimelineContext, core_plane, messages, params, thread_raster};
 use crate::analysis::{PathInterval, TimelineAnalysis};
 use crate::answer::{PageQuery, QueryAnswer, QueryError};
 use crate::cache_file::Error;
@@ -20,7 +21,7 @@ const MAX_COLUMNS: usize = 4096;
 const MAX_ROWS: usize = 2048;
 
 #[derive(Serialize)]
-struct RasterHeader<'a> {
+struct RasterHeader<'a, Row> {
     from: i64,
     to: i64,
     columns: usize,
@@ -29,8 +30,8 @@ struct RasterHeader<'a> {
     messages: Option<MessageCount>,
     /// Kinds of wait states in the whole run.
     waits: Option<&'a [String]>,
-    kinds: [&'static str; KIND_COUNT],
-    rows: &'a [RankGroup],
+    kinds: &'a [&'static str],
+    rows: &'a [Row],
     planes: &'a [&'static str],
 }
 
@@ -62,26 +63,28 @@ pub(super) fn answer(context: TimelineContext, query: &PageQuery) -> Result<Quer
     let columns = params::bounded_count(query, "columns", DEFAULT_SIZE.0, MAX_COLUMNS)?;
     let max = params::bounded_count(query, "rows", DEFAULT_SIZE.1, MAX_ROWS)?;
     let ranks = params::selected_ranks(context, query)?;
-    let rows = row_groups(context, query, &ranks, max)?;
     let window = TimeWindow::new(from, to, columns);
-    let paths = context.analysis.map(|analysis| path_by_row(analysis, &rows, &window)).transpose()?;
-    let cores = context.cores.read(context.recording)?;
-    let has_cores = !cores.is_empty();
-    let painted = rows.par_iter().enumerate().map_init(
-        || context.painter(),
-        |painter, (index, row)| {
-            let path = paths.as_ref().and_then(|paths| paths.get(index)).map_or(&[][..], Vec::as_slice);
-            let mut painted = paint_row(context, painter, row, path, &window)?;
-            painted.planes.extend(
-                has_cores.then(|| core_plane::shares(cores, row, &window).into_iter().map(|share| share_byte(share, 1.0)).collect()),
-            );
-            Ok(painted)
-        },
-    );
-    let painted: Vec<RasterRow> = painted.collect::<Result<_, Error>>()?;
+    if query.param("by") == Some("thread") {
+        let lanes = thread_lanes::lanes(context.index, context.regions.read(context.recording)?, &ranks, max);
+        let painted = paint_lanes(context, &lanes, &window)?;
+        return encode(context, &window, &ranks, (&lanes, &thread_raster::kind_names()), &painted);
+    }
+    let rows = row_groups(context, query, &ranks, max)?;
+    let painted = paint_rows(context, &rows, &window)?;
+    encode(context, &window, &ranks, (&rows, &ActivityKind::NAMES), &painted)
+}
+
+/// The answer of painted rows, given with the names of kinds.
+fn encode<Row: Serialize>(
+    context: TimelineContext,
+    window: &TimeWindow,
+    ranks: &[u32],
+    (rows, kinds): (&[Row], &[&'static str]),
+    painted: &[RasterRow],
+) -> Result<QueryAnswer, QueryError> {
     let mut planes = vec!["kind", "share"];
     planes.extend(ANALYSIS_PLANES.iter().filter(|_| context.analysis.is_some()));
-    planes.extend(has_cores.then_some(CORE_PLANE));
+    planes.extend((!context.cores.read(context.recording)?.is_empty()).then_some(CORE_PLANE));
     let bytes =
         (0..planes.len()).flat_map(|plane| painted.iter().map(move |row| row.planes[plane].as_slice())).collect::<Vec<_>>().concat();
     let header = RasterHeader {
@@ -90,13 +93,61 @@ pub(super) fn answer(context: TimelineContext, query: &PageQuery) -> Result<Quer
         columns: window.columns(),
         calls: painted.iter().map(|row| row.calls).sum::<f64>() as u64,
         exact: painted.iter().all(|row| row.exact),
-        messages: message_count(context, &window, &ranks)?,
+        messages: message_count(context, window, ranks)?,
         waits: context.analysis.map(TimelineAnalysis::wait_kinds),
-        kinds: ActivityKind::NAMES,
-        rows: &rows,
+        kinds,
+        rows,
         planes: &planes,
     };
     Ok(QueryAnswer::Binary { header: serde_json::to_string(&header).unwrap_or_default(), bytes })
+}
+
+fn paint_rows(context: TimelineContext, rows: &[RankGroup], window: &TimeWindow) -> Result<Vec<RasterRow>, Error> {
+    let paths = context.analysis.map(|analysis| path_by_row(analysis, rows, window)).transpose()?;
+    let painted = rows.par_iter().enumerate().map_init(
+        || context.painter(),
+        |painter, (index, row)| {
+            let path = paths.as_ref().and_then(|paths| paths.get(index)).map_or(&[][..], Vec::as_slice);
+            let mut painted = paint_row(context, painter, row, path, window)?;
+            painted.planes.extend(core_plane(context, row, window)?);
+            Ok(painted)
+        },
+    );
+    painted.collect()
+}
+
+fn core_plane(context: TimelineContext, row: &RankGroup, window: &TimeWindow) -> Result<Option<Vec<u8>>, Error> {
+    let cores = context.cores.read(context.recording)?;
+    let plane = || core_plane::shares(cores, row, window).into_iter().map(|share| share_byte(share, 1.0)).collect();
+    Ok((!cores.is_empty()).then(plane))
+}
+
+/// Paints threads. Waits, the critical path and missing cores are those of threads that call MPI.
+fn paint_lanes(context: TimelineContext, lanes: &[ThreadLane], window: &TimeWindow) -> Result<Vec<RasterRow>, Error> {
+    // The critical path and the time without a core are known of the first thread of each rank.
+    let of_rank = |lane: &ThreadLane| (lane.mpi_thread == 0 && lane.thread == 0).then_some(lane.rank);
+    let rows: Vec<RankGroup> = lanes.iter().map(|lane| RankGroup::new(String::new(), of_rank(lane).into_iter().collect())).collect();
+    let paths = context.analysis.map(|analysis| path_by_row(analysis, &rows, window)).transpose()?;
+    let regions = context.regions.read(context.recording)?;
+    let painted = lanes.par_iter().enumerate().map_init(
+        || context.painter(),
+        |painter, (index, lane)| {
+            let own = regions.get(&lane.rank).map_or(&[][..], Vec::as_slice);
+            let painted = thread_raster::paint(context, painter, lane, own, window)?;
+            let widths: Vec<f32> = (0..window.columns()).map(|column| window.width(column) as f32).collect();
+            let (kind, share) = painted.cells.iter().zip(&widths).map(|(cell, time)| dominant_of(cell, *time)).unzip();
+            let mut planes = vec![kind, share];
+            if let Some((analysis, paths)) = context.analysis.zip(paths.as_ref()) {
+                let threads = context.index.threads_of(lane.rank).iter();
+                let thread = threads.filter(|thread| lane.thread == 0 && thread.thread == lane.mpi_thread);
+                planes.push(waiting_plane(analysis, thread, window, &widths)?);
+                planes.push(path_plane(&paths[index], window));
+            }
+            planes.extend(core_plane(context, &rows[index], window)?);
+            Ok(RasterRow { planes, exact: painted.exact, calls: painted.calls })
+        },
+    );
+    painted.collect()
 }
 
 fn message_count(context: TimelineContext, window: &TimeWindow, ranks: &[u32]) -> Result<Option<MessageCount>, Error> {
@@ -153,7 +204,8 @@ fn paint_row(
     let (kind, share) = canvas.cells.iter().zip(&active).map(|(cell, time)| dominant_kind(cell, *time)).unzip();
     let mut planes = vec![kind, share];
     if let Some(analysis) = context.analysis {
-        planes.push(waiting_plane(context, analysis, row, window, &active)?);
+        let threads = row.ranks.iter().flat_map(|rank| context.index.threads_of(*rank));
+        planes.push(waiting_plane(analysis, threads, window, &active)?);
         planes.push(path_plane(path, window));
     }
     Ok(RasterRow { planes, exact, calls })
@@ -193,15 +245,14 @@ impl<'a> OtherThreads<'a> {
 }
 
 /// The share of waiting in the active time of each column.
-fn waiting_plane(
-    context: TimelineContext,
+fn waiting_plane<'a>(
     analysis: &TimelineAnalysis,
-    row: &RankGroup,
+    threads: impl Iterator<Item = &'a ThreadIndex>,
     window: &TimeWindow,
     active: &[f32],
 ) -> Result<Vec<u8>, Error> {
     let mut canvas = ActivityCanvas::<1>::new(window);
-    for thread in row.ranks.iter().flat_map(|rank| context.index.threads_of(*rank)) {
+    for thread in threads {
         canvas.clip(thread.active.0, thread.active.1);
         analysis.draw_waits(thread.rank, thread.thread, &mut canvas)?;
     }
@@ -221,18 +272,21 @@ fn share_byte(ns: f32, time: f32) -> u8 {
     (255.0 * ns / time.max(1.0) + 0.5) as u8
 }
 
-/// The dominant kind of a cell, and its share.
+/// The dominant kind of a cell, and its share. What is not painted is computing.
 fn dominant_kind(cell: &[f32; KIND_COUNT], time: f32) -> (u8, u8) {
-    let (mut kind, mut max, mut sum) = (0, cell[0], 0.0);
+    let mut cell = *cell;
+    cell[ActivityKind::Computing as usize] += time - cell.iter().sum::<f32>();
+    dominant_of(&cell, time)
+}
+
+/// The dominant kind of a cell whose kinds add up to its time, and its share. Of equal ones, computing is taken.
+fn dominant_of(cell: &[f32], time: f32) -> (u8, u8) {
+    let computing = ActivityKind::Computing as usize;
+    let (mut kind, mut max) = (computing, cell[computing]);
     for (index, ns) in cell.iter().enumerate() {
-        sum += ns;
         if *ns > max {
             (kind, max) = (index, *ns);
         }
-    }
-    let computing = time - sum;
-    if computing >= max {
-        (kind, max) = (ActivityKind::Computing as usize, computing);
     }
     (kind as u8, share_byte(max, time))
 }

@@ -13,8 +13,9 @@ pub(super) fn row_groups(context: TimelineContext, query: &PageQuery, ranks: &[u
             let roles = context.roles.unwrap_or_default().iter();
             Ok(merge_neighbours(group_by_role(roles.map(|role| (role.name.as_str(), role.ranks.as_slice())), ranks), max))
         }
-        other => {
-            Err(QueryError::InvalidParameter { parameter: "by".to_owned(), reason: format!("`{other}` should be rank, host or role") })
-        }
+        other => Err(QueryError::InvalidParameter {
+            parameter: "by".to_owned(),
+            reason: format!("`{other}` should be rank, thread, host or role"),
+        }),
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use sintonia_recording::off_cpu::{OffCpuInterval, ThreadOffCpu};
+use sintonia_recording::openmp::{self, RegionExecution, RegionThread};
 use sintonia_recording::raw::part;
 use sintonia_recording::testing::{RecordingBuilder, TestCall, call, finalize, init, receive, send};
 
@@ -156,7 +157,7 @@ fn invalid_queries_are_rejected_with_a_reason() {
     let error = |subject: &str, query: &[(&str, &str)]| timeline.answer(&page_query(subject, query)).unwrap_err().to_string();
     assert_eq!(error("timeline", &[("from", "5"), ("to", "5")]), "to: 5 is not after `from`, which is 5");
     assert_eq!(error("timeline", &[("columns", "0")]), "columns: 0 is not between 1 and 4096");
-    assert_eq!(error("timeline", &[("by", "colour")]), "by: `colour` should be rank, host or role");
+    assert_eq!(error("timeline", &[("by", "colour")]), "by: `colour` should be rank, thread, host or role");
     assert_eq!(error("calls", &[("ranks", "0-9")]), "ranks: there is no rank 2: the recording has 2, counted from 0");
     assert_eq!(error("calls", &[("ranks", "x")]), "ranks: `x` should be numbers and ranges of them, such as 0-3,7");
     assert_eq!(error("weather", &[]), "there is no weather");
@@ -296,4 +297,51 @@ fn a_recording_that_was_cut_ends_with_what_is_known() {
     timeline.run_analysis();
     let (_, planes) = picture(&timeline, &[("columns", "10")]);
     assert_eq!(planes["kind"], [0, 1, 1, 3, 3, 3, 3, 3, 3, 3, 0, 1, 5, 5, 5, 0, 0, 0, 0, 0]);
+}
+
+/// Rank 1 of [`late_sender`] starts a region of two threads before it receives.
+fn with_region(folder: &Path) -> RecordingTimeline {
+    let thread = |useful| RegionThread { useful, ..RegionThread::default() };
+    let region = RegionExecution {
+        site: 1,
+        caller: Some(0),
+        executions: 1,
+        begin: 1000,
+        duration: 1000,
+        span: 1000,
+        threads: vec![thread(1000), thread(500)],
+        ..RegionExecution::default()
+    };
+    let nested = RegionExecution { level: 1, ..region.clone() };
+    let recording = sample::recording(folder, &late_sender());
+    openmp::write(folder, 1, &[region, nested]).unwrap();
+    RecordingTimeline::open(recording, &|_| ()).unwrap()
+}
+
+#[test]
+fn threads_of_regions_have_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let timeline = with_region(folder.path());
+    let (header, planes) = picture(&timeline, &[("columns", "22"), ("by", "thread")]);
+    let rows: Vec<&str> = header["rows"].as_array().unwrap().iter().map(|row| row["label"].as_str().unwrap()).collect();
+    assert_eq!(rows, ["0 thread 0", "1 thread 0", "1 thread 1"]);
+    assert_eq!((&header["rows"][2]["mpi_thread"], &header["rows"][2]["thread"]), (&0.into(), &1.into()));
+    let names: Vec<&str> = header["kinds"].as_array().unwrap().iter().map(|kind| kind.as_str().unwrap()).collect();
+    let kinds = |row: usize| planes["kind"][22 * row..22 * (row + 1)].iter().map(|kind| names[usize::from(*kind)]).collect::<Vec<_>>();
+    let [absent, receiving] = [["absent"; 2], ["receiving"; 2]];
+    assert_eq!(kinds(1)[..6], [absent, ["parallel"; 2], receiving].concat());
+    assert_eq!(kinds(2)[..6], [absent, ["parallel", "barrier"], ["idle"; 2]].concat());
+    assert_eq!((kinds(1)[17], kinds(2)[17], kinds(2)[21]), ("computing", "idle", "absent"));
+    assert!(planes["share"][44..].iter().all(|share| *share == 255), "each cell has one activity");
+}
+
+#[test]
+fn the_longest_regions_of_a_window_are_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let timeline = with_region(folder.path());
+    let regions = json(&timeline, "regions", &[]);
+    assert_eq!((&regions["count"], &regions["rank"], &regions["threads"]), (&1.into(), &serde_json::json!([1]), &serde_json::json!([2])));
+    assert_eq!(regions["times"], serde_json::json!([0, 1000, 0, 0, 0, 0, 0, 0, 500, 0, 0, 0, 0, 0]));
+    assert_eq!(json(&timeline, "regions", &[("from", "2000"), ("to", "3000")])["count"], 0);
+    assert_eq!(json(&timeline, "regions", &[("ranks", "0")])["count"], 0);
 }

@@ -15,6 +15,9 @@ export function seconds(value: number): string {
     return `${threeDigits(value / step)} ${unit}`;
 }
 
+/** A difference, as in `+12.3 ms`. */
+export const signedSeconds = (value: number): string => `${value > 0 ? '+' : value < 0 ? '−' : ''}${seconds(Math.abs(value))}`;
+
 /** Nanoseconds, as in `12.3 ms`. */
 export const nanoseconds = (value: number): string => seconds(value * 1e-9);
 
@@ -47,6 +50,13 @@ export function bytes(value: number): string {
     return `${step === 0 && Number.isInteger(value) ? value : threeDigits(value / 1000 ** step)} ${units[step]}`;
 }
 
+/** A number with the prefix of its power of a thousand, as in `1.23 G`. */
+export function quantity(value: number): string {
+    const prefixes = ['', ' k', ' M', ' G', ' T', ' P'];
+    const step = Math.abs(value) < 1000 ? 0 : Math.min(prefixes.length - 1, Math.floor(Math.log10(Math.abs(value)) / 3));
+    return `${step === 0 && Number.isInteger(value) ? value : threeDigits(value / 1000 ** step)}${prefixes[step]}`;
+}
+
 /** A power of two in bytes, as in `64 KiB`. */
 export function binaryBytes(value: number): string {
     const step = value < 1024 ? 0 : Math.min(3, Math.floor(Math.log2(value) / 10));
@@ -63,6 +73,13 @@ export function percent(share: number): string {
     if (!Number.isFinite(share)) return '–';
     if (share > 0 && share < 0.0005) return '< 0.1 %';
     return `${share !== 0 && Math.abs(share) < 0.1 ? (100 * share).toFixed(1) : Math.round(100 * share)} %`;
+}
+
+/** Both ends of a range with the unit once if it is the same: `38 to 45 %`; one end if they read the same. */
+export function range(from: string, to: string): string {
+    if (from === to) return to;
+    const [figure, unit] = from.split(' ');
+    return unit === to.split(' ')[1] ? `${figure} to ${to}` : `${from} to ${to}`;
 }
 
 /** A count, with thin spaces between thousands. */

@@ -9,6 +9,7 @@ const hosts = await load('views/placement/host-layout.ts');
 const colours = await load('views/placement/host-colours.ts');
 const machine = await load('views/machine/curves.ts');
 const { bindingRows } = await load('views/overview/bindings.ts');
+const regions = await load('views/timeline/thread-regions.ts');
 const { textColourOn } = await load('charts/contrast.ts');
 
 test('the what-if text contains the changes, without those that need a machine', () => {
@@ -148,4 +149,36 @@ test('a curve follows its pieces, with a gap where one ends', () => {
     const last = found.at(-2);
     assert.deepEqual([last.bytes, last.middle], [1000, 1e-3]);
     assert.deepEqual(machine.breakpoints({ pieces }), [100]);
+});
+
+test('a thread of a region starts, works in layers, and waits for the others', () => {
+    const columns = {
+        count: 1,
+        rank: [3],
+        mpi_thread: [0],
+        site: [7],
+        executions: [1],
+        begin: [1000],
+        end: [1100],
+        duration: [100],
+        unfinished: [false],
+        threads: [2],
+        // Until it began, computed, barrier, lock, other, MPI, lock held.
+        times: [0, 100, 0, 0, 0, 0, 0, 10, 30, 0, 10, 0, 0, 5],
+    };
+    const [region] = regions.toRegions(columns);
+    assert.equal(region.threads[1].atEnd, 50);
+    assert.deepEqual(regions.regionParts(region, region.threads[1]), [
+        { from: 1000, to: 1010, shares: [['runtime', 1]] },
+        {
+            from: 1010,
+            to: 1050,
+            shares: [
+                ['parallel', 0.75],
+                ['lock', 0.25],
+            ],
+        },
+        { from: 1050, to: 1100, shares: [['barrier', 1]] },
+    ]);
+    assert.deepEqual(regions.regionParts(region, region.threads[0]), [{ from: 1000, to: 1100, shares: [['parallel', 1]] }]);
 });

@@ -240,7 +240,8 @@ impl ArchiveLayout {
             let objects = if defined.is_window { &mut self.ids.windows } else { &mut self.ids.files };
             objects.insert(defined.number, object);
             let kind = if defined.is_window { "window" } else { "file" };
-            self.objects.push(header::ObjectDefinition { kind: kind.into(), communicator: self.communicator(defined.communicator) });
+            let communicator = self.communicator(defined.communicator);
+            self.objects.push(header::ObjectDefinition { kind: kind.into(), communicator, path: defined.path.clone() });
         }
     }
 }

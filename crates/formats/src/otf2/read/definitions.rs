@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 
 use sintonia_otf2::buffer::{UNDEFINED_UINT32, UNDEFINED_UINT64};
-use sintonia_otf2::code::{GroupFlags, GroupType, LocationGroupType, LocationType, Paradigm, SystemTreeDomain};
+use sintonia_otf2::code::{
+    Base, GroupFlags, GroupType, InterruptGeneratorMode, LocationGroupType, LocationType, MetricMode, MetricOccurrence, Paradigm,
+    SystemTreeDomain, ValueType,
+};
 use sintonia_otf2::reference::StringRef;
 use sintonia_otf2::{ArchiveReader, Definition, Group, Value};
 
@@ -42,9 +45,18 @@ pub(super) struct ArchiveDefinitions {
     /// Windows and MPI-IO files.
     pub windows_and_files: Vec<WindowOrFile>,
     io_paradigms: HashMap<u8, String>,
+    io_files: HashMap<u32, String>,
     /// Source lines.
     pub source_code_locations: IdTable<SourceCodeLocation>,
     pub calling_contexts: Vec<CallingContext>,
+    pub metric_members: IdTable<MetricMember>,
+    pub metric_classes: Vec<MetricClass>,
+    /// What caused the samples.
+    pub interrupt_generators: Vec<InterruptGenerator>,
+    /// The frames of Sintonia's samples by calling context: index and module.
+    pub frames: HashMap<u32, (u32, String)>,
+    /// Samples that were lost, by location.
+    pub lost_samples: HashMap<u64, u64>,
     /// Sintonia's call sites by calling context: module and offset.
     pub call_sites: HashMap<u32, (String, u64)>,
     pub run_properties: Vec<(String, PropertyValue)>,
@@ -88,6 +100,8 @@ pub(super) struct RegionDefinition {
     pub canonical_name: String,
     /// Its source file.
     pub file: Option<String>,
+    /// The line where it begins.
+    pub begin_line: Option<u32>,
 }
 
 /// A group of processes.
@@ -117,6 +131,8 @@ pub(super) struct WindowOrFile {
     /// Whether it is a window.
     pub is_window: bool,
     pub communicator: u32,
+    /// The path of a file.
+    pub path: Option<String>,
 }
 
 /// A source line.
@@ -127,14 +143,42 @@ pub(super) struct SourceCodeLocation {
 }
 
 /// A calling context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CallingContext {
     pub number: u32,
     /// The called region.
     pub region: u32,
-    /// The line of the next call in it.
+    /// The line in it.
     pub source_code_location: u32,
     /// The calling context around it.
     pub parent: u32,
+}
+
+/// A metric.
+pub(super) struct MetricMember {
+    pub name: StringRef,
+    pub unit: StringRef,
+    /// What a value means.
+    pub mode: MetricMode,
+    pub is_floating_point: bool,
+    /// Base and exponent of the factor of values.
+    pub base: Base,
+    pub exponent: i64,
+}
+
+/// Metrics that are read together.
+pub(super) struct MetricClass {
+    pub number: u32,
+    pub members: Vec<u32>,
+    /// Whether they are read where events happen.
+    pub is_synchronous: bool,
+}
+
+/// A source of samples.
+pub(super) struct InterruptGenerator {
+    pub number: u32,
+    /// Nanoseconds between two samples, if they are taken at regular times.
+    pub period_ns: Option<u64>,
 }
 
 impl ArchiveDefinitions {
@@ -177,21 +221,34 @@ impl ArchiveDefinitions {
                     self.attributes.insert(reference.0, field);
                 }
             }
-            Definition::Region { reference, name, source_file, canonical_name, .. } => {
+            Definition::Region { reference, name, source_file, begin_line, canonical_name, .. } => {
                 let canonical_name = if canonical_name.is_defined() { canonical_name } else { name };
                 let (name, canonical_name) = (self.string_or_empty(name), self.string_or_empty(canonical_name));
                 let file = self.file_name(source_file);
-                self.regions.insert(reference.0, RegionDefinition { name, canonical_name, file });
+                self.regions.insert(reference.0, RegionDefinition { name, canonical_name, file, begin_line: known_line(begin_line) });
             }
             Definition::SourceCodeLocation { reference, file, line } => {
-                let line = Some(line).filter(|line| *line != 0 && *line != UNDEFINED_UINT32);
-                self.source_code_locations.insert(reference.0, SourceCodeLocation { file: self.file_name(file), line });
+                let line = SourceCodeLocation { file: self.file_name(file), line: known_line(line) };
+                self.source_code_locations.insert(reference.0, line);
             }
             Definition::CallingContext { reference, region, source_code_location, parent } => self.calling_contexts.push(CallingContext {
                 number: reference.0,
                 region: region.0,
                 source_code_location: source_code_location.0,
                 parent: parent.0,
+            }),
+            Definition::InterruptGenerator { reference, mode, base, exponent, period, .. } => {
+                let period_ns = (mode == InterruptGeneratorMode::TIME).then(|| period_ns(base, exponent, period));
+                self.interrupt_generators.push(InterruptGenerator { number: reference.0, period_ns });
+            }
+            Definition::MetricMember { reference, name, metric_mode: mode, value_type, base, exponent, unit, .. } => {
+                let is_floating_point = matches!(value_type, ValueType::DOUBLE | ValueType::FLOAT);
+                self.metric_members.insert(reference.0, MetricMember { name, unit, mode, is_floating_point, base, exponent });
+            }
+            Definition::MetricClass { reference, members, occurrence, .. } => self.metric_classes.push(MetricClass {
+                number: reference.0,
+                members: members.iter().map(|member| member.0).collect(),
+                is_synchronous: occurrence != MetricOccurrence::ASYNCHRONOUS,
             }),
             Definition::Group(group) => self.add_group(group),
             Definition::Comm { reference, name, group, parent, .. } => self.communicators.push(CommDefinition {
@@ -209,14 +266,18 @@ impl ArchiveDefinitions {
                 })
             }
             Definition::RmaWin { reference, comm, .. } => {
-                self.windows_and_files.push(WindowOrFile { number: reference.0, is_window: true, communicator: comm.0 })
+                self.windows_and_files.push(WindowOrFile { number: reference.0, is_window: true, communicator: comm.0, path: None })
             }
             Definition::IoParadigm { reference, identification, .. } => {
                 self.io_paradigms.insert(reference.0, self.string_or_empty(identification));
             }
-            Definition::IoHandle { reference, io_paradigm, comm, .. } => {
+            Definition::IoRegularFile { reference, name, .. } => {
+                self.io_files.insert(reference.0, self.string_or_empty(name));
+            }
+            Definition::IoHandle { reference, io_paradigm, comm, file, .. } => {
                 if self.io_paradigms.get(&io_paradigm.0).is_some_and(|name| name == MPI_IO) {
-                    self.windows_and_files.push(WindowOrFile { number: reference.0, is_window: false, communicator: comm.0 });
+                    let path = self.io_files.get(&file.0).filter(|name| name.starts_with('/')).cloned();
+                    self.windows_and_files.push(WindowOrFile { number: reference.0, is_window: false, communicator: comm.0, path });
                 }
             }
             _ => self.add_system_part(definition),
@@ -255,11 +316,11 @@ impl ArchiveDefinitions {
                 let property = (self.string_or_empty(name), self.property_value(value));
                 self.rank_properties.entry(location_group.0).or_default().push(property);
             }
-            Definition::LocationProperty { location, name, value: Value::Uint64(thread) }
-                if self.string(name.0) == Some(properties::THREAD) =>
-            {
-                self.thread_numbers.insert(location.0, thread);
-            }
+            Definition::LocationProperty { location, name, value: Value::Uint64(number) } => match self.string(name.0) {
+                Some(properties::THREAD) => _ = self.thread_numbers.insert(location.0, number),
+                Some(properties::LOST_SAMPLES) => _ = self.lost_samples.insert(location.0, number),
+                _ => {}
+            },
             Definition::CallingContextProperty { calling_context, name, value } => {
                 match (self.string(name.0), self.property_value(value)) {
                     (Some(properties::MODULE), PropertyValue::String(module)) => {
@@ -267,6 +328,12 @@ impl ArchiveDefinitions {
                     }
                     (Some(properties::OFFSET), PropertyValue::Uint64(offset)) => {
                         self.call_sites.entry(calling_context.0).or_default().1 = offset
+                    }
+                    (Some(properties::FRAME), PropertyValue::Uint64(index)) => {
+                        self.frames.entry(calling_context.0).or_default().0 = index as u32
+                    }
+                    (Some(properties::FRAME_MODULE), PropertyValue::String(module)) => {
+                        self.frames.entry(calling_context.0).or_default().1 = module
                     }
                     _ => {}
                 }
@@ -295,4 +362,16 @@ impl ArchiveDefinitions {
             _ => PropertyValue::Uint64(0),
         }
     }
+}
+
+/// A line, if it is known: debug information has 0 for one that is not.
+fn known_line(line: u32) -> Option<u32> {
+    Some(line).filter(|line| *line != 0 && *line != UNDEFINED_UINT32)
+}
+
+/// The period of an interrupt generator in nanoseconds, at least one.
+fn period_ns(base: Base, exponent: i64, period: u64) -> u64 {
+    let factor = if base == Base::BINARY { 2.0_f64 } else { 10.0 };
+    let exponent = i32::try_from(exponent).unwrap_or(0);
+    ((period as f64 * factor.powi(exponent) * NANOSECOND_RESOLUTION as f64).round() as u64).max(1)
 }

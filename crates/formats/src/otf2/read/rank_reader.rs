@@ -6,10 +6,11 @@ use std::path::Path;
 
 use sintonia_mpi::{FunctionId, FunctionRole};
 use sintonia_recording::call_table::CallDescriptor;
-use sintonia_recording::definitions::SamplingDefinition;
+use sintonia_recording::counters::{self, CounterIntervals, RankCounters, ThreadCounters};
+use sintonia_recording::definitions::{CountersDefinition, SamplingDefinition};
 use sintonia_recording::header::{ProcessExit, RecordedRank};
 use sintonia_recording::raw::part;
-use sintonia_recording::samples::{self, ThreadSamples};
+use sintonia_recording::samples::{self, Sample, ThreadSamples};
 
 use crate::error::Error;
 use crate::otf2::attributes::{CallAttribute, CallAttributeList};
@@ -18,13 +19,14 @@ use crate::otf2::event::{MpiEvent, MpiMessage};
 use crate::otf2::properties;
 use crate::otf2::read::OpenArchive;
 use crate::otf2::read::archive_layout::MpiProcess;
+use crate::otf2::read::call_path_tree::CallPathTree;
 use crate::otf2::read::call_writer::ImportedCallWriter;
+use crate::otf2::read::context_samples::{ContextFrames, SampleGenerator};
 use crate::otf2::read::location_reader::LocationReader;
-use crate::otf2::read::region_samples::{RegionSampler, RegionStacks};
-use sintonia_otf2::buffer::UNDEFINED_UINT32;
-
-/// Limit of nested regions.
-const MAX_REGION_DEPTH: usize = 1 << 16;
+use crate::otf2::read::metrics::CounterReader;
+use crate::otf2::read::open_regions::{OpenRegions, Transition};
+use crate::otf2::read::own_counters::{self, OwnCounterDefinitions, OwnCounterReader};
+use crate::otf2::read::region_samples::RegionSampler;
 
 /// An imported process.
 pub(super) struct ImportedRank {
@@ -37,7 +39,7 @@ pub(super) struct ImportedRank {
     /// What was left out.
     pub omissions: OmissionCounts,
     /// The frames of its samples.
-    pub stacks: RegionStacks,
+    pub stacks: CallPathTree,
 }
 
 /// Counts of what the recording lacks or shows differently.
@@ -55,6 +57,8 @@ pub(super) struct OmissionCounts {
     pub unknown_requests: u64,
     /// Operations shown where they were started.
     pub started_requests: u64,
+    /// Samples of other interrupt generators, or without a calling context.
+    pub samples: u64,
 }
 
 impl OmissionCounts {
@@ -66,6 +70,7 @@ impl OmissionCounts {
             unresolved: self.unresolved + other.unresolved,
             unknown_requests: self.unknown_requests + other.unknown_requests,
             started_requests: self.started_requests + other.started_requests,
+            samples: self.samples + other.samples,
         }
     }
 }
@@ -74,9 +79,18 @@ impl OmissionCounts {
 pub(super) fn read(trace: &OpenArchive, process: &MpiProcess, folder: &Path) -> Result<ImportedRank, Error> {
     let mut streams = Vec::new();
     for (thread, id) in &process.threads {
-        let location = LocationReader::open(&trace.archive, *id)?;
-        let sampler = RegionSampler::new(trace.sample_period_ns());
-        streams.push(ThreadStream { thread: *thread, location, next: None, regions: Vec::new(), call: None, sampler });
+        streams.push(ThreadStream {
+            thread: *thread,
+            location: LocationReader::open(&trace.archive, *id)?,
+            next: None,
+            open: OpenRegions::default(),
+            call: None,
+            sampler: RegionSampler::new(trace.region_sample_period_ns()),
+            samples: Vec::new(),
+            counters: CounterReader::new(*thread, &trace.metrics),
+            own_counters: OwnCounterReader::new(*thread),
+            lost_samples: trace.definitions.lost_samples.get(id).copied().unwrap_or(0),
+        });
     }
     let mut reader = RankImporter {
         trace,
@@ -88,7 +102,9 @@ pub(super) fn read(trace: &OpenArchive, process: &MpiProcess, folder: &Path) -> 
         command: Vec::new(),
         pid: 0,
         omissions: OmissionCounts::default(),
-        stacks: RegionStacks::default(),
+        stacks: CallPathTree::default(),
+        context_frames: ContextFrames::default(),
+        own_counters: OwnCounterDefinitions::new(trace.definitions.rank_properties.get(&process.location_group).map_or(&[], Vec::as_slice)),
     };
     for stream in &mut streams {
         stream.advance(trace)?;
@@ -108,10 +124,15 @@ struct ThreadStream {
     location: LocationReader,
     /// The next event; the location holds its attributes.
     next: Option<(u64, MpiEvent)>,
-    /// Open regions of the program.
-    regions: Vec<u32>,
+    open: OpenRegions,
     call: Option<OpenCall>,
+    /// Samples the open regions, if the trace has no samples.
     sampler: RegionSampler,
+    /// The samples of the trace.
+    samples: Vec<Sample>,
+    lost_samples: u64,
+    counters: CounterReader,
+    own_counters: OwnCounterReader,
 }
 
 impl ThreadStream {
@@ -128,8 +149,6 @@ struct OpenCall {
     /// Attributes of its enter event.
     attributes: CallAttributeList,
     site: u32,
-    /// Number of open regions inside it.
-    nested_regions: usize,
     /// The requests in its events.
     named_requests: Vec<RequestHandle>,
 }
@@ -146,7 +165,11 @@ struct RankImporter<'a> {
     command: Vec<String>,
     pid: u32,
     omissions: OmissionCounts,
-    stacks: RegionStacks,
+    /// The frames of its samples.
+    stacks: CallPathTree,
+    context_frames: ContextFrames,
+    /// What was counted, if Sintonia wrote the archive.
+    own_counters: OwnCounterDefinitions,
 }
 
 impl RankImporter<'_> {
@@ -154,12 +177,26 @@ impl RankImporter<'_> {
         let Some((time, event)) = stream.next.take() else { return Ok(()) };
         let time = self.trace.to_ticks(time);
         self.span = Some((self.span.map_or(time, |(first, _)| first), time));
-        stream.sampler.sample_until(time, &stream.regions, stream.call.is_some(), &mut self.stacks);
+        if !self.trace.has_samples() {
+            stream.sampler.sample_until(time, stream.open.regions(), stream.open.is_in_call(), &mut self.stacks);
+        }
         match event {
             MpiEvent::Enter(region) => self.enter(stream, time, region, None),
-            MpiEvent::CallingContextEnter(context) => {
-                let (region, around) = self.trace.sites.context(context).unzip();
-                self.enter(stream, time, region.unwrap_or(UNDEFINED_UINT32), around)
+            MpiEvent::CallingContextEnter(context, _) => {
+                let (region, caller) = self.trace.sites.region_of_context(context);
+                self.enter(stream, time, region, caller)
+            }
+            MpiEvent::CallingContextSample(context, _, generator) => {
+                self.add_sample(stream, time, context, generator);
+                Ok(())
+            }
+            MpiEvent::Metric(class, values) => {
+                if self.trace.definitions.is_from_sintonia() {
+                    stream.own_counters.read(&self.own_counters, time, &values, &stream.location.attributes);
+                } else {
+                    stream.counters.read(&self.trace.metrics, class, &values);
+                }
+                Ok(())
             }
             MpiEvent::Leave(_) | MpiEvent::CallingContextLeave(_) => self.leave(stream, time),
             MpiEvent::ProgramBegin(name, arguments) => {
@@ -184,46 +221,41 @@ impl RankImporter<'_> {
     }
 
     fn enter(&mut self, stream: &mut ThreadStream, time: u64, region: u32, context: Option<u32>) -> Result<(), Error> {
-        if let Some(call) = &mut stream.call {
-            call.nested_regions += 1;
-            return Ok(());
+        let function = self.trace.sites.mpi_function(region);
+        let entered = stream.open.enter(region, function.is_some()).ok_or_else(|| stream.location.nesting_error())?;
+        let (Transition::Call, Some(function)) = (entered, function) else { return Ok(()) };
+        if function.role() != FunctionRole::Local {
+            stream.counters.end_segment(time, &self.trace.metrics);
         }
-        let Some(operation) = self.trace.sites.mpi_function(region) else {
-            if stream.regions.len() >= MAX_REGION_DEPTH {
-                return Err(stream.location.nesting_error());
-            }
-            stream.regions.push(region);
-            return Ok(());
-        };
         let attributes = stream.location.attributes.clone();
-        let site = self.trace.sites.find(&attributes, context, stream.regions.last().copied());
-        stream.call = Some(OpenCall {
-            decoded: DecodedCall::new(operation),
-            enter: time,
-            attributes,
-            site,
-            nested_regions: 0,
-            named_requests: Vec::new(),
-        });
+        let site = self.trace.sites.find(&attributes, context, &mut stream.open);
+        stream.call = Some(OpenCall { decoded: DecodedCall::new(function), enter: time, attributes, site, named_requests: Vec::new() });
         Ok(())
     }
 
     fn leave(&mut self, stream: &mut ThreadStream, time: u64) -> Result<(), Error> {
-        match &mut stream.call {
-            None => {
-                stream.regions.pop();
-                stream.sampler.leave_to(stream.regions.len());
-                Ok(())
-            }
-            Some(call) if call.nested_regions > 0 => {
-                call.nested_regions -= 1;
-                Ok(())
-            }
-            Some(_) => {
-                let call = stream.call.take();
-                call.map_or(Ok(()), |call| self.end_call(stream.thread, call, time))
+        match stream.open.leave() {
+            Transition::Region => stream.sampler.leave_to(stream.open.regions().len()),
+            Transition::InsideCall => {}
+            Transition::Call => {
+                let Some(call) = stream.call.take() else { return Ok(()) };
+                if call.decoded.descriptor.function.role() != FunctionRole::Local {
+                    stream.counters.begin_segment(time);
+                }
+                self.end_call(stream.thread, call, time)?;
             }
         }
+        Ok(())
+    }
+
+    fn add_sample(&mut self, stream: &mut ThreadStream, time: u64, context: u32, generator: u32) {
+        let (trace, attributes) = (self.trace, &stream.location.attributes);
+        let is_kept = trace.sample_source.is_some_and(|source| source.generator == generator) || trace.definitions.is_from_sintonia();
+        let sample = is_kept
+            .then(|| self.context_frames.sample(time, context, attributes, &trace.definitions, &trace.sites, &mut self.stacks))
+            .flatten();
+        self.omissions.samples += u64::from(sample.is_none());
+        stream.samples.extend(sample);
     }
 
     fn apply_to_call(&mut self, stream: &mut ThreadStream, event: &MpiEvent) {
@@ -333,20 +365,52 @@ impl RankImporter<'_> {
         }
     }
 
+    /// Writes the counters of another tool's trace, if it has any.
+    fn write_counters(&self, folder: &Path, rank: u32, threads: Vec<ThreadCounters>) -> Result<Option<CountersDefinition>, Error> {
+        if threads.iter().all(ThreadCounters::is_empty) {
+            return Ok(None);
+        }
+        let counted = RankCounters { counters: self.trace.metrics.counters.clone(), threads };
+        counters::write(folder, rank, CounterIntervals::Segments, &counted)?;
+        let events = counted.counters.into_iter().map(|counter| counter.name).collect();
+        Ok(Some(CountersDefinition { events, shortest_ns: 0 }))
+    }
+
+    /// Time between two samples of a thread. Samples of a counter stand for equal shares of the time.
+    fn sample_period_ns(&self, streams: &[ThreadStream], length_ns: u64) -> u64 {
+        match self.trace.sample_source {
+            None => self.trace.region_sample_period_ns(),
+            Some(SampleGenerator { period_ns: Some(period_ns), .. }) => period_ns,
+            Some(_) => {
+                let sampled: Vec<u64> = streams.iter().map(|stream| stream.samples.len() as u64).filter(|count| *count > 0).collect();
+                let samples: u64 = sampled.iter().sum();
+                length_ns.saturating_mul(sampled.len() as u64).checked_div(samples).map_or(1, |period_ns| period_ns.max(1))
+            }
+        }
+    }
+
     fn finish(mut self, process: &MpiProcess, streams: Vec<ThreadStream>, folder: &Path) -> Result<ImportedRank, Error> {
         let (first, last) = self.span.unwrap_or((0, 0));
         let deviation = streams.iter().map(|stream| stream.location.clock_deviation()).fold(0.0, f64::max);
-        let (mut cut, mut sampled) = (false, Vec::new());
+        let (mut cut, mut sampled, mut counted, mut own_counted) = (false, Vec::new(), Vec::new(), Vec::new());
+        let period_ns = self.sample_period_ns(&streams, last - first);
         for mut stream in streams {
             if let Some(mut call) = stream.call.take() {
                 call.decoded.descriptor.parts |= part::UNFINISHED;
                 cut = true;
                 self.end_call(stream.thread, call, last)?;
             }
-            sampled.push(ThreadSamples { thread: stream.thread, lost: 0, samples: stream.sampler.into_samples() });
+            let samples = if self.trace.has_samples() { stream.samples } else { stream.sampler.into_samples() };
+            counted.push(stream.counters.into_counters());
+            own_counted.push(stream.own_counters);
+            sampled.push(ThreadSamples { thread: stream.thread, lost: stream.lost_samples, samples });
         }
         samples::write(folder, process.rank, &sampled)?;
-        let sampling = SamplingDefinition { period_ns: self.trace.sample_period_ns(), kernel: false, stacks: true };
+        for ((intervals, _), counted) in own_counters::KINDS.into_iter().zip(self.own_counters.to_rank_counters(own_counted)) {
+            counters::write(folder, process.rank, intervals, &counted)?;
+        }
+        let counters = self.write_counters(folder, process.rank, counted)?;
+        let sampling = SamplingDefinition { period_ns, kernel: false, stacks: true };
         let ends = [
             (cut, ProcessExit::CutShort),
             (self.mpi_span[1].is_some(), ProcessExit::Finalized),
@@ -367,6 +431,7 @@ impl RankImporter<'_> {
             end,
             clock,
             sampling: (!self.stacks.is_empty()).then_some(sampling),
+            counters,
             ..RecordedRank::default()
         };
         for (name, value) in self.trace.definitions.rank_properties.get(&process.location_group).into_iter().flatten() {

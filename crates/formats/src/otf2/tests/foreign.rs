@@ -317,7 +317,11 @@ fn calls_come_from_a_line_or_from_the_function_around_them() {
             &[DefinitionField::U32(number), DefinitionField::U32(region), DefinitionField::U32(line), DefinitionField::U32(around)],
         );
     }
-    trace.threads[0].extend([(10, MpiEvent::Enter(MAIN)), (10, MpiEvent::CallingContextEnter(1)), (11, MpiEvent::CallingContextLeave(1))]);
+    trace.threads[0].extend([
+        (10, MpiEvent::Enter(MAIN)),
+        (10, MpiEvent::CallingContextEnter(1, 0)),
+        (11, MpiEvent::CallingContextLeave(1)),
+    ]);
     trace.call("MPI_Barrier", [12, 13], &[]);
     trace.threads[0].push((14, MpiEvent::Leave(MAIN)));
     trace.call("MPI_Barrier", [15, 16], &[]);

@@ -4,15 +4,18 @@ use std::path::Path;
 
 use fastrand::Rng;
 use sintonia_mpi::{BlockingMode, FUNCTIONS, FunctionId, FunctionRole};
+use sintonia_otf2::Event;
 use sintonia_recording::Recording;
 use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
-use sintonia_recording::definitions::FORMAT_VERSION;
+use sintonia_recording::counters::{self, CounterDefinition, CounterIntervals, RankCounters, ThreadCounters};
+use sintonia_recording::definitions::{CountersDefinition, FORMAT_VERSION, SamplingDefinition};
 use sintonia_recording::header::{
     CallSiteDefinition, CommunicatorDefinition, LinearClock, MpiVersion, NeighbourClass, ObjectDefinition, ProcessExit, RecordedRank,
     RecordingHeader, SourceFrame,
 };
 use sintonia_recording::host::{HostDescription, ProcessLimits, ThreadUsage};
 use sintonia_recording::raw::{self, RequestRef, part};
+use sintonia_recording::samples::{self, Sample, StackFrame, ThreadSamples};
 use sintonia_recording::sealed::RankFileWriter;
 
 use super::{any_peer, calls, facts, import, one_of};
@@ -23,9 +26,15 @@ const BEFORE: u64 = 500;
 const ABSENT: u32 = 2;
 
 /// A recording of processes that did anything at all, in any order.
-fn anything(folder: &Path, random: &mut Rng, length: u64) {
+fn anything(folder: &Path, random: &mut Rng, length: u64, has_samples: bool) {
     let ranks = [0, 1, 3].map(|rank| {
         let (calls, threads, end_ns) = write_rank(folder, rank, random, length);
+        if has_samples {
+            samples::write(folder, rank, &any_samples(random, end_ns)).unwrap();
+            for intervals in [CounterIntervals::Segments, CounterIntervals::Samples] {
+                counters::write(folder, rank, intervals, &any_counters(random, end_ns)).unwrap();
+            }
+        }
         let end = one_of(random, &[ProcessExit::Finalized, ProcessExit::Exited, ProcessExit::Aborted, ProcessExit::CutShort]);
         let clock = LinearClock { origin_ticks: BEFORE, origin_ns: 0.0, ns_per_tick: 1.0 };
         let (pid, begin_ns) = (100 + rank, -(BEFORE as i64));
@@ -43,10 +52,69 @@ fn anything(folder: &Path, random: &mut Rng, length: u64) {
             clock,
             usage: vec![ThreadUsage { cpu_ns: 9, affinity: "0-1".into(), ..ThreadUsage::default() }],
             limits: (rank == 1).then(|| ProcessLimits { cpu_quota: Some(0.5), ..ProcessLimits::default() }),
+            counters: has_samples.then(|| CountersDefinition { events: vec!["instructions".into(), "power".into()], shortest_ns: 7 }),
+            sampling: has_samples.then_some(SamplingDefinition { period_ns: 1000 + u64::from(rank % 2), kernel: true, stacks: true }),
             ..RecordedRank::default()
         }
     });
+    if has_samples {
+        samples::write_frames(folder, frames()).unwrap();
+    }
     header(ranks.to_vec(), one_of(random, &["MPI_COMM_WORLD", "MPI_Init"])).write(folder).unwrap();
+}
+
+/// Frames of sampled stacks, some of which are call sites too.
+fn frames() -> Vec<StackFrame> {
+    let frame = |caller, function: Option<&str>, line: Option<u32>| StackFrame {
+        caller,
+        function: function.map(Into::into),
+        file: line.map(|_| "/src/a.c".into()),
+        line,
+        module: if line.is_some() { "/bin/a".into() } else { String::new() },
+    };
+    vec![
+        frame(None, Some("main"), Some(90)),
+        frame(Some(0), Some("inlined"), Some(7)),
+        frame(Some(0), Some("inlined"), Some(9)),
+        frame(None, None, None),
+        frame(Some(3), Some("MPI_Send"), None),
+        frame(Some(1), Some("deeper"), Some(1)),
+        frame(None, Some("main"), Some(90)),
+    ]
+}
+
+/// Counters of two threads in any intervals, of which some follow each other.
+fn any_counters(random: &mut Rng, end: i64) -> RankCounters {
+    let power = CounterDefinition { name: "power".into(), unit: "W".into(), scale: 0.3, is_sum: false };
+    let mut threads = Vec::new();
+    for thread in [0, 7] {
+        let (mut counters, mut begin) = (ThreadCounters::new(thread), 0);
+        while begin <= end {
+            let end = begin + random.i64(0..900);
+            counters.push(begin, end, &[random.i64(..), random.i64(-5..5)]);
+            begin = end + one_of(random, &[0, 1, 300]);
+        }
+        threads.push(counters);
+    }
+    RankCounters { counters: vec![CounterDefinition::of_events("instructions"), power], threads }
+}
+
+/// Samples of the threads that call MPI, and of one that does not, before, between, in and after calls.
+fn any_samples(random: &mut Rng, end: i64) -> Vec<ThreadSamples> {
+    let mut threads = Vec::new();
+    for thread in [0, 1, 2, 7] {
+        let mut times: Vec<i64> = (0..1 + end / 700).map(|_| random.i64(0..end.max(1) + 2000)).collect();
+        times.sort_unstable();
+        let mut sample = |time| Sample {
+            time,
+            frame: random.u32(..frames().len() as u32),
+            in_kernel: random.bool(),
+            in_mpi: random.bool(),
+            is_truncated: random.bool(),
+        };
+        threads.push(ThreadSamples { thread, lost: u64::from(thread), samples: times.into_iter().map(&mut sample).collect() });
+    }
+    threads
 }
 
 fn header(ranks: Vec<RecordedRank>, world: &str) -> RecordingHeader {
@@ -68,7 +136,8 @@ fn header(ranks: Vec<RecordedRank>, world: &str) -> RecordingHeader {
         communicator(None, "", &strangers, None),
     ];
     communicators[2].neighbours = vec![NeighbourClass { ranks: "1-3".into(), sources: "-1".into(), destinations: "1".into() }];
-    let object = |kind: &str, communicator| ObjectDefinition { kind: kind.into(), communicator };
+    let object =
+        |kind: &str, communicator| ObjectDefinition { kind: kind.into(), communicator, path: (kind == "file").then(|| "/data/out".into()) };
     let frame = |function: &str, line| SourceFrame { function: Some(function.into()), file: Some("/src/a.c".into()), line };
     let site = |module: &str, offset, frames: &[SourceFrame]| CallSiteDefinition {
         module: module.into(),
@@ -227,20 +296,56 @@ fn go_out_and_back(recording: &Recording) -> Recording {
             assert_eq!(pair.1, pair.0, "call {index} of rank {rank}, {}", pair.0.name());
         }
         assert_eq!(after.len(), before.len(), "rank {rank}");
+        for intervals in [CounterIntervals::Segments, CounterIntervals::Samples] {
+            assert_eq!(back.counters(rank, intervals).unwrap(), recording.counters(rank, intervals).unwrap(), "rank {rank}");
+        }
+        assert_eq!(back.samples(rank).unwrap(), recording.samples(rank).unwrap(), "rank {rank}");
     }
+    assert_eq!(back.stack_frames().unwrap(), recording.stack_frames().unwrap());
     back
 }
 
 #[test]
 fn whatever_processes_do_comes_back_as_it_was() {
     let mut random = Rng::with_seed(1);
-    for length in [0, 1, 40, 4000, 4000] {
+    for (length, has_samples) in [(0, false), (1, false), (40, false), (4000, false), (0, true), (1, true), (40, true), (4000, true)] {
         let folder = tempfile::tempdir().unwrap();
-        anything(folder.path(), &mut random, length);
+        anything(folder.path(), &mut random, length, has_samples);
         let recording = Recording::open(folder.path()).unwrap();
         let back = go_out_and_back(&recording);
         assert!(back.header.rank(ABSENT).is_none());
     }
+}
+
+/// OTF2 allows calls with calling contexts or without, not both in one archive.
+#[test]
+fn calls_have_calling_contexts_if_there_are_samples() {
+    let folder = tempfile::tempdir().unwrap();
+    anything(folder.path(), &mut Rng::with_seed(2), 40, true);
+    let recording = Recording::open(folder.path()).unwrap();
+    let kinds = |path: &Path| {
+        let archive = sintonia_otf2::ArchiveReader::open(path).unwrap();
+        let definitions = sintonia_otf2::Definitions::read(&archive).unwrap();
+        let events = definitions.locations().flat_map(|location| archive.events(location).unwrap());
+        let mut counts = [0; 3];
+        for (_, event) in events.map(Result::unwrap) {
+            match event {
+                Event::Enter { .. } | Event::Leave { .. } => counts[0] += 1,
+                Event::CallingContextEnter { .. } | Event::CallingContextLeave { .. } => counts[1] += 1,
+                Event::CallingContextSample { .. } => counts[2] += 1,
+                _ => {}
+            }
+        }
+        counts
+    };
+    let samples: usize =
+        [0, 1, 3].map(|rank| recording.samples(rank).unwrap().iter().map(|thread| thread.samples.len()).sum()).iter().sum();
+    let path = folder.path().join("with.otf2");
+    otf2::write(&recording, &path, &|| ()).unwrap();
+    assert_eq!(kinds(&path), [0, 2 * 3 * 40, samples]);
+    let path = folder.path().join("without.otf2");
+    otf2::write_without_samples(&recording, &path, &|| ()).unwrap();
+    assert_eq!(kinds(&path), [2 * 3 * 40, 0, 0]);
 }
 
 #[test]

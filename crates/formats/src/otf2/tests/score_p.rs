@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use sintonia_recording::counters::CounterIntervals;
+
 use super::{calls, import};
 
 /// The trace; `tests/data/README.md` says where it is from.
@@ -81,4 +83,31 @@ fn functions_of_the_program_are_sampled_and_mpi_has_its_time() {
             "rank {rank}: {in_mpi} samples of {period_ns} ns, {expected} ns in calls"
         );
     }
+}
+
+/// Metrics are read at each enter and leave; a segment has what was counted from the leave of a call to the enter of the next one.
+#[test]
+fn metrics_of_papi_are_counters_between_calls() {
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/score-p-papi/traces.otf2"));
+    let (_folder, recording, _) = import(&path);
+    let counters = recording.counters(0, CounterIntervals::Segments).unwrap();
+    let names: Vec<&str> = counters.counters.iter().map(|counter| counter.name.as_str()).collect();
+    assert_eq!(names, ["PAPI_TOT_CYC", "PAPI_L2_TCM", "PAPI_BR_MSP"]);
+    assert!(counters.counters.iter().all(|counter| counter.is_sum && counter.scale == 1.0 && counter.unit.is_empty()));
+    assert!(counters.counters[0].counts_cycles());
+    assert_eq!(recording.header.ranks[0].counters.as_ref().unwrap().events, names);
+    // One between each two of the 18 calls; MPI_Comm_size and MPI_Comm_rank are part of the first.
+    let calls = calls(&recording, 0);
+    let thread = counters.thread(0).unwrap();
+    assert_eq!(thread.len(), calls.len() - 1);
+    for pair in calls.windows(2) {
+        let interval = thread.ending_at(pair[1].times[0]).unwrap();
+        assert_eq!(interval.begin, pair[0].times[1]);
+    }
+    // As otf2-print shows the leave of MPI_Init and the enter of the first MPI_Send, and the leave of that and the enter of MPI_Recv.
+    let first: Vec<&[i64]> = thread.iter().map(|interval| interval.values).take(2).collect();
+    assert_eq!(
+        first,
+        [[88_062_349 - 87_997_941, 468_495 - 467_279, 180_398 - 180_169], [88_109_356 - 88_103_153, 469_336 - 469_226, 180_473 - 180_466]]
+    );
 }

@@ -5,24 +5,26 @@ use std::collections::HashMap;
 use sintonia_mpi::{CollectiveOp, FUNCTIONS, FunctionId, FunctionRole};
 use sintonia_otf2::buffer::UNDEFINED_UINT64;
 use sintonia_otf2::code::{
-    CommFlags, GroupFlags, GroupType, IoHandleFlags, IoParadigmClass, IoParadigmFlags, LocationGroupType, LocationType, Paradigm,
-    ParadigmClass, ParameterType, RegionFlags, RegionRole, RmaWinFlags, SystemTreeDomain,
+    Base, CommFlags, GroupFlags, GroupType, InterruptGeneratorMode, IoHandleFlags, IoParadigmClass, IoParadigmFlags, LocationGroupType,
+    LocationType, Paradigm, ParadigmClass, ParameterType, RegionFlags, RegionRole, RmaWinFlags, SystemTreeDomain,
 };
 use sintonia_otf2::reference::{
-    CallingContextRef, CommRef, GroupRef, IoFileRef, IoHandleRef, IoParadigmRef, LocationGroupRef, LocationRef, ParameterRef, RegionRef,
-    RmaWinRef, SourceCodeLocationRef, StringRef, SystemTreeNodeRef,
+    CallingContextRef, CommRef, GroupRef, InterruptGeneratorRef, IoFileRef, IoHandleRef, IoParadigmRef, LocationGroupRef, LocationRef,
+    ParameterRef, RegionRef, RmaWinRef, SourceCodeLocationRef, StringRef, SystemTreeNodeRef,
 };
 use sintonia_otf2::{ArchiveWriter, Definition, Group, Value};
+use sintonia_recording::Recording;
 use sintonia_recording::definitions::parse_ranks;
 use sintonia_recording::header::RecordingHeader;
 
 use crate::error::Error;
 use crate::otf2::attributes::CallAttribute;
 use crate::otf2::event::MpiEvent;
-use crate::otf2::properties::{self, PropertyValue};
-use crate::otf2::write::ExportContext;
+use crate::otf2::properties::{self, Property, PropertyValue};
+use crate::otf2::write::calling_contexts::ContextDefinition;
 use crate::otf2::write::comm_ranks::group_id;
 use crate::otf2::write::rank_writer::{self, WrittenRank};
+use crate::otf2::write::{ExportContext, sample_writer};
 use crate::otf2::{MACHINE_NODE, MPI_IO, NANOSECOND_RESOLUTION};
 
 /// The parameter with a request that a call completes or starts.
@@ -61,7 +63,9 @@ pub(super) fn define_all(context: &ExportContext, ranks: &[WrittenRank], archive
     define_mpi_regions(archive);
     define_communicators(context, ranks, archive)?;
     define_windows_and_files(context, archive);
-    define_call_sites(context, archive);
+    define_calling_contexts(context, archive);
+    define_interrupt_generators(context, archive);
+    context.metric_classes.define(archive);
     Ok(())
 }
 
@@ -139,8 +143,9 @@ fn define_processes(context: &ExportContext, ranks: &[WrittenRank], archive: &mu
         let process = LocationGroupRef(written.rank);
         define_location_group(archive, process, &format!("MPI Rank {}", written.rank), host.map_or(MACHINE_NODE, host_node));
         let missing = || vec![(properties::MISSING, PropertyValue::String(properties::ABSENT.into()))];
-        for (name, value) in about.map_or_else(missing, properties::rank_properties) {
-            let (name, value) = property(archive, name, &value);
+        let known = about.map_or_else(missing, properties::rank_properties);
+        for (name, value) in known.iter().chain(&written.counter_properties) {
+            let (name, value) = property(archive, name, value);
             archive.define(&Definition::LocationGroupProperty { location_group: process, name, value });
         }
         for location in &written.locations {
@@ -149,7 +154,8 @@ fn define_processes(context: &ExportContext, ranks: &[WrittenRank], archive: &mu
             define_location(archive, reference, &name, location.event_count, process);
             let thread = (properties::THREAD, PropertyValue::Uint64(location.thread.into()));
             let affinity = about.and_then(|rank| properties::affinity_property(rank, location.thread));
-            for (name, value) in std::iter::once(thread).chain(affinity) {
+            let lost = (location.lost_samples > 0).then_some((properties::LOST_SAMPLES, PropertyValue::Uint64(location.lost_samples)));
+            for (name, value) in std::iter::once(thread).chain(affinity).chain(lost) {
                 let (name, value) = property(archive, name, &value);
                 archive.define(&Definition::LocationProperty { location: reference, name, value });
             }
@@ -325,7 +331,7 @@ fn define_windows_and_files(context: &ExportContext, archive: &mut ArchiveWriter
     for (number, object) in (0..).zip(&context.recording.header.objects) {
         let Some(definition) = context.comm_ranks.object(number) else { continue };
         let comm = object.communicator.map_or(CommRef::UNDEFINED, CommRef);
-        let name = archive.string(&format!("{} {number}", object.kind));
+        let name = archive.string(&object.path.clone().unwrap_or_else(|| format!("{} {number}", object.kind)));
         if object.kind == "window" {
             let flags = RmaWinFlags::CREATE_DESTROY_EVENTS;
             archive.define(&Definition::RmaWin { reference: RmaWinRef(definition), name, comm, flags });
@@ -345,7 +351,7 @@ fn define_windows_and_files(context: &ExportContext, archive: &mut ArchiveWriter
     }
 }
 
-fn define_call_sites(context: &ExportContext, archive: &mut ArchiveWriter) {
+fn define_calling_contexts(context: &ExportContext, archive: &mut ArchiveWriter) {
     for (number, (file, line)) in (0..).zip(&context.calling_contexts.source_lines) {
         let file = archive.string(file);
         archive.define(&Definition::SourceCodeLocation { reference: SourceCodeLocationRef(number), file, line: *line });
@@ -353,9 +359,11 @@ fn define_call_sites(context: &ExportContext, archive: &mut ArchiveWriter) {
     let mut regions = HashMap::new();
     for (number, calling) in (0..).zip(&context.calling_contexts.contexts) {
         let next = RegionRef((FUNCTIONS.len() + regions.len()) as u32);
-        let region = *regions.entry(&calling.function).or_insert_with(|| {
-            define_region(archive, next, &calling.function, calling.file.as_deref(), (RegionRole::FUNCTION, Paradigm::COMPILER));
-            next
+        let region = calling.call.map(|function| RegionRef(region_id(function))).unwrap_or_else(|| {
+            *regions.entry(&calling.function).or_insert_with(|| {
+                define_region(archive, next, &calling.function, calling.file.as_deref(), (RegionRole::FUNCTION, Paradigm::COMPILER));
+                next
+            })
         });
         let reference = CallingContextRef(number);
         archive.define(&Definition::CallingContext {
@@ -364,12 +372,41 @@ fn define_call_sites(context: &ExportContext, archive: &mut ArchiveWriter) {
             source_code_location: calling.source_line.map_or(SourceCodeLocationRef::UNDEFINED, SourceCodeLocationRef),
             parent: calling.parent.map_or(CallingContextRef::UNDEFINED, CallingContextRef),
         });
-        let Some(site) = calling.site.map(|site| context.recording.site(site)) else { continue };
-        let of_site =
-            [(properties::MODULE, PropertyValue::String(site.module.clone())), (properties::OFFSET, PropertyValue::Uint64(site.offset))];
-        for (name, value) in of_site {
+        for (name, value) in context_properties(context.recording, calling) {
             let (name, value) = property(archive, name, &value);
             archive.define(&Definition::CallingContextProperty { calling_context: reference, name, value });
         }
+    }
+}
+
+/// What a recording has of a call site or a frame beyond function and line.
+fn context_properties(recording: &Recording, context: &ContextDefinition) -> Vec<Property> {
+    let site = context.site.map(|site| recording.site(site)).into_iter().flat_map(|site| {
+        [(properties::MODULE, PropertyValue::String(site.module.clone())), (properties::OFFSET, PropertyValue::Uint64(site.offset))]
+    });
+    let module = |frame: u32| recording.stack_frames().ok().and_then(|frames| frames.get(frame as usize)).map(|frame| frame.module.clone());
+    let frame = context.frame.into_iter().flat_map(|frame| {
+        [
+            (properties::FRAME, PropertyValue::Uint64(frame.into())),
+            (properties::FRAME_MODULE, PropertyValue::String(module(frame).unwrap_or_default())),
+        ]
+    });
+    site.chain(frame).collect()
+}
+
+fn define_interrupt_generators(context: &ExportContext, archive: &mut ArchiveWriter) {
+    if !context.has_samples {
+        return;
+    }
+    let name = archive.string("processor time");
+    for (number, period) in (0..).zip(sample_writer::sample_periods(&context.recording.header.ranks)) {
+        archive.define(&Definition::InterruptGenerator {
+            reference: InterruptGeneratorRef(number),
+            name,
+            mode: InterruptGeneratorMode::TIME,
+            base: Base::DECIMAL,
+            exponent: -9,
+            period,
+        });
     }
 }

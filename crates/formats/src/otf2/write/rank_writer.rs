@@ -12,7 +12,10 @@ use crate::error::Error;
 use crate::otf2::attributes::{CallAttribute, CallAttributeList};
 use crate::otf2::decoded_call::{DecodedCall, RequestHandle};
 use crate::otf2::event::MpiEvent;
+use crate::otf2::properties::Property;
+use crate::otf2::write::counter_writer::PendingReadings;
 use crate::otf2::write::event_builder::{CallEvents, EventBuilder, UnmappedOperations, request_id};
+use crate::otf2::write::sample_writer::PendingSamples;
 use crate::otf2::write::{ExportContext, definitions};
 
 /// A written rank.
@@ -24,6 +27,8 @@ pub(super) struct WrittenRank {
     pub last_time: u64,
     /// What OTF2 could not express.
     pub unmapped: UnmappedOperations,
+    /// What was counted.
+    pub counter_properties: Vec<Property>,
 }
 
 /// A written location.
@@ -33,6 +38,8 @@ pub(super) struct LocationSummary {
     pub thread: u16,
     /// Number of events.
     pub event_count: u64,
+    /// How many samples were lost.
+    pub lost_samples: u64,
 }
 
 /// The location id of a thread, numbered as by Score-P.
@@ -42,6 +49,8 @@ pub(super) fn location_id(rank: u32, thread: u16) -> u64 {
 
 /// Writes the events of a rank; a rank without data has a location without events.
 pub(super) fn write(context: &ExportContext, archive: &ArchiveWriter, rank: u32) -> Result<WrittenRank, Error> {
+    let samples = if context.has_samples { PendingSamples::read(context.recording, rank)? } else { PendingSamples::default() };
+    let readings = PendingReadings::read(context.recording, &context.metric_classes, rank, context.has_samples)?;
     let mut out = RankEventWriter {
         context,
         archive,
@@ -50,6 +59,8 @@ pub(super) fn write(context: &ExportContext, archive: &ArchiveWriter, rank: u32)
         event_builder: EventBuilder::new(&context.comm_ranks, rank),
         events: CallEvents::default(),
         attributes: AttributeList::new(),
+        samples,
+        readings,
     };
     let about = context.recording.header.rank(rank);
     out.begin(about)?;
@@ -70,6 +81,9 @@ struct RankEventWriter<'a> {
     events: CallEvents,
     /// The attributes of the current event.
     attributes: AttributeList,
+    samples: PendingSamples,
+    /// The counters.
+    readings: PendingReadings,
 }
 
 impl RankEventWriter<'_> {
@@ -78,12 +92,18 @@ impl RankEventWriter<'_> {
         if let Some(rank) = about {
             let mut attributes = CallAttributeList::default();
             attributes.add(CallAttribute::ProcessId, rank.pid.into());
-            self.write_event(0, self.context.time_origin.relative_ns(rank.begin_ns), &self.context.program_begin.clone(), &attributes)?;
+            // The program began before its first sample, which can be before the first call.
+            let begin = self.samples.next_time(0).map_or(rank.begin_ns, |time| time.min(rank.begin_ns));
+            self.write_event(0, self.context.time_origin.relative_ns(begin), &self.context.program_begin.clone(), &attributes)?;
         }
         Ok(())
     }
 
     fn finish(mut self, about: Option<&RecordedRank>) -> Result<WrittenRank, Error> {
+        for thread in self.samples.threads().into_iter().chain(self.readings.threads()) {
+            self.event_writer(thread)?;
+            self.write_between(thread, i64::MAX, None)?;
+        }
         if let Some(rank) = about.filter(|rank| rank.end != ProcessExit::CutShort) {
             let status = self.context.recording.header.exit_status.map_or(i64::MIN, i64::from);
             let time = self.context.time_origin.relative_ns(rank.end_ns);
@@ -92,9 +112,11 @@ impl RankEventWriter<'_> {
         let (rank, end) = (self.rank, self.threads.values().map(EventWriter::last_time).max().unwrap_or(0));
         let mut locations = Vec::new();
         for (thread, writer) in self.threads {
-            locations.push(LocationSummary { id: location_id(rank, thread), thread, event_count: writer.finish()? });
+            let (event_count, lost_samples) = (writer.finish()?, self.samples.lost(thread));
+            locations.push(LocationSummary { id: location_id(rank, thread), thread, event_count, lost_samples });
         }
-        Ok(WrittenRank { rank, locations, last_time: end, unmapped: self.event_builder.unmapped })
+        let (unmapped, counter_properties) = (self.event_builder.unmapped, self.readings.properties);
+        Ok(WrittenRank { rank, locations, last_time: end, unmapped, counter_properties })
     }
 
     fn event_writer(&mut self, thread: u16) -> Result<&mut EventWriter, Error> {
@@ -116,29 +138,61 @@ impl RankEventWriter<'_> {
         let mut events = std::mem::take(&mut self.events);
         events.clear();
         self.event_builder.build_events(call, &mut events);
-        let attributes = self.attributes(call, &events);
         let (enter, leave) = (self.context.time_origin.relative_ns(call.enter), self.context.time_origin.relative_ns(call.leave));
-        let region = definitions::region_id(call.descriptor.function);
-        self.write_event(call.thread, enter, &MpiEvent::Enter(region), &attributes)?;
+        let contexts = &self.context.calling_contexts;
+        let call_context = contexts.context_of_call(call.descriptor.site, call.descriptor.function);
+        let attributes = self.attributes(call, &events, call_context.is_some());
+        self.write_between(call.thread, call.enter, None)?;
+        let enter_event = match call_context {
+            Some(context) => MpiEvent::CallingContextEnter(context, self.samples.enter(call.thread, context, contexts)),
+            None => MpiEvent::Enter(definitions::region_id(call.descriptor.function)),
+        };
+        self.write_event(call.thread, enter, &enter_event, &attributes)?;
         for (event, attributes) in &events.at_enter {
             self.write_event(call.thread, enter, event, attributes)?;
         }
+        self.write_between(call.thread, call.leave, call_context)?;
         for (event, attributes) in &events.at_leave {
             self.write_event(call.thread, leave, event, attributes)?;
         }
-        self.write_event(call.thread, leave, &MpiEvent::Leave(region), &CallAttributeList::default())?;
+        let leave_event = match call_context {
+            Some(context) => MpiEvent::CallingContextLeave(context),
+            None => MpiEvent::Leave(definitions::region_id(call.descriptor.function)),
+        };
+        self.write_event(call.thread, leave, &leave_event, &CallAttributeList::default())?;
+        if let Some(context) = call_context {
+            self.samples.leave(call.thread, context, contexts);
+        }
         self.events = events;
         Ok(())
     }
 
-    /// The attributes of a call: its site, and what its events do not express.
-    fn attributes(&self, call: &RecordedCall, events: &CallEvents) -> CallAttributeList {
+    /// Writes the samples of a thread before a time, in a call or in none, and its counters up to that time: a reading is before its event.
+    fn write_between(&mut self, thread: u16, end: i64, call: Option<u32>) -> Result<(), Error> {
+        let contexts = &self.context.calling_contexts;
+        loop {
+            let (sample, reading) = (self.samples.next_time(thread), self.readings.next_time(thread));
+            let (sample, reading) = (sample.filter(|time| *time < end), reading.filter(|time| *time <= end));
+            let next = match (sample, reading) {
+                (None, None) => return Ok(()),
+                (Some(sample), reading) if reading.is_none_or(|reading| sample < reading) => self.samples.next(thread, call, contexts),
+                _ => self.readings.next(thread),
+            };
+            let Some((time, event, attributes)) = next else { return Ok(()) };
+            self.write_event(thread, self.context.time_origin.relative_ns(time), &event, &attributes)?;
+        }
+    }
+
+    /// The attributes of a call: its line, its site if it has no context, and what its events do not express.
+    fn attributes(&self, call: &RecordedCall, events: &CallEvents, has_context: bool) -> CallAttributeList {
         let mut attributes = CallAttributeList::default();
         if let Some((context, line)) = self.context.calling_contexts.context_of_site(call.descriptor.site) {
             if let Some(line) = line {
                 attributes.add(CallAttribute::SourceLine, line.into());
             }
-            attributes.add(CallAttribute::CallSite, context.into());
+            if !has_context {
+                attributes.add(CallAttribute::CallSite, context.into());
+            }
         }
         let context = self.event_builder.decode_context();
         let mut decoded = DecodedCall::new(call.descriptor.function);

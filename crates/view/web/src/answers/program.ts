@@ -41,3 +41,14 @@ export interface RankPhase {
     outside_s: number;
     calls: number;
 }
+
+/** Answer `drawing`: the program graph with some of its functions and loops folded. */
+export interface FoldedDrawing {
+    svg: string;
+    /** The scopes that are open. */
+    open?: number[];
+    /** The depth of each scope; 1 for the outermost ones. */
+    depths?: number[];
+    /** The depth that fits on a screen. */
+    default_depth?: number;
+}

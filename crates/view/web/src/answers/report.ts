@@ -1,6 +1,9 @@
 // Answer `report`: the parts of `sintonia report --json` that the page shows. See docs/report.md.
 
 import type { SourceLocation } from './about';
+import type { CounterReport } from './counters';
+import type { FileUse } from './files';
+import type { OpenMpReport } from './openmp';
 
 export interface Report {
     command: string[];
@@ -19,6 +22,8 @@ export interface Report {
     efficiency: Efficiency | null;
     /** Absent if each rank has one thread that calls MPI. */
     threads?: ThreadSummary;
+    /** Absent without OpenMP. */
+    openmp?: OpenMpReport;
     mpi_s: Spread;
     outside_s: Spread;
     cores: Cores;
@@ -41,6 +46,9 @@ export interface Report {
     core_delays?: CoreDelay[];
     critical_path: CriticalPath | null;
     advice: Advice[];
+    /** Most time first; absent if there are none. */
+    files?: FileUse[];
+    counters?: CounterReport;
 }
 
 /** What the host does not say is missing. */
@@ -224,8 +232,14 @@ export interface Advice extends SourceLocation {
     what: string;
     evidence: string;
     try_this: string;
-    /** Unknown if it cannot be estimated. */
+    /** What it most likely saves after the changes before it. Unknown if it cannot be estimated. */
     saves_s: number | null;
+    /** The same under cautious assumptions about what was not recorded; known with `saves_s`. */
+    saves_low_s: number | null;
+    /** The same under favourable assumptions; known with `saves_s`. */
+    saves_high_s: number | null;
+    /** What it saves together with the changes before it. Unknown if that was not replayed. */
+    together_s: number | null;
     basis: string;
 }
 

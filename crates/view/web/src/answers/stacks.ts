@@ -4,6 +4,8 @@ export type ModuleKind = 'program' | 'library' | 'mpi' | 'kernel';
 
 export interface StackFunction {
     name: string;
+    /** Without parameters and template arguments, if that differs. */
+    short_name?: string;
     /** The source file, with debug information. */
     file: string | null;
     /** The executable or library. */

@@ -7,6 +7,9 @@ export default async function comparison(driver) {
     await driver.go('comparison');
     const heads = page.locator('.comparison-efficiencies thead th');
     assert.equal(await heads.count(), 2, 'a column for each run');
+    const parts = page.getByRole('table', { name: 'Parts of the program that changed' });
+    assert.ok((await parts.locator('tbody tr').count()) > 0, 'parts of the program changed');
+    assert.match(await parts.locator('tbody tr').first().innerText(), /[+−]\d/, 'a change has a sign');
     const bars = page.getByRole('img', { name: /^Call sites by how much/ });
     await bars.waitFor();
     const texts = await bars.locator('text').allTextContents();

@@ -14,6 +14,18 @@ export default async function program(driver) {
     await driver.waitFor('+ zooms in', async () => (await paper.getAttribute('style')) !== before);
     await page.keyboard.press('0');
     await driver.waitFor('0 shows all of it', async () => (await paper.getAttribute('style')) === before);
+    await page.getByRole('button', { name: 'Fold all', exact: true }).click();
+    const folded = paper.locator('g.unfold');
+    await driver.waitFor('phases are folded', async () => (await folded.count()) > 0);
+    const all = await folded.count();
+    await folded.first().focus();
+    await page.keyboard.press('Enter');
+    const open = paper.locator('g.fold text[role=button]');
+    await driver.waitFor('a phase unfolds', async () => (await open.count()) > 0 && (await driver.param('open')) !== null);
+    await open.first().click();
+    await driver.waitFor('and folds again', async () => (await folded.count()) === all && (await driver.param('open')) === '-');
+    await page.getByRole('button', { name: 'Screenful' }).click();
+    await driver.waitFor('a screenful is shown', async () => (await driver.param('open')) === null && (await open.count()) > 0);
     const roles = page.getByRole('table', { name: 'Roles' }).locator('tbody tr');
     assert.equal(await roles.count(), 2, 'the rank in the middle and those around it');
     await roles.filter({ hasText: '8 ranks' }).or(roles.first()).getByRole('link').first().click();

@@ -1,10 +1,11 @@
-// Efficiencies of each run, one column per run, as in `sintonia report A B`.
+// Efficiencies of each run, one column per run, as in `sintonia report A B`, and the parts of the program that changed.
 
 import type { ComparedRun, Comparison } from '../../answers/comparison';
 import { Figure } from '../../charts/figure';
 import { ratingColour } from '../../charts/rating';
 import { uniqueNames } from '../../unique-names';
 import { percent, seconds, threeDigits } from '../../units';
+import { ChangedParts } from './changed-parts';
 
 interface EfficiencyRow {
     name: string;
@@ -44,8 +45,16 @@ const ROWS: EfficiencyRow[] = [
     shareRow('computation scalability', 1, 'Total computation of the first run divided by that of this run', (run) => run.computation_scalability),
 ];
 
-export function Efficiencies({ comparison: { runs, growth } }: { comparison: Comparison }) {
+/** Parts of the computation scalability, of runs that counted instructions and cycles. */
+const COMPUTATION_ROWS: EfficiencyRow[] = [
+    shareRow('instructions', 2, 'Instructions of the first run divided by those of this run', ({ computation }) => computation?.instructions),
+    shareRow('IPC', 2, 'Instructions per cycle divided by those of the first run', ({ computation }) => computation?.ipc),
+    shareRow('frequency', 2, 'Cycles per second of computation divided by those of the first run', ({ computation }) => computation?.frequency),
+];
+
+export function Efficiencies({ comparison: { runs, growth, parts } }: { comparison: Comparison }) {
     const work = growth === 'weak' ? 'weak scaling: constant work per rank' : 'strong scaling: constant total work';
+    const rows = [...ROWS, ...(runs.some(({ computation }) => computation) ? COMPUTATION_ROWS : [])];
     const names = uniqueNames(runs.map(({ recording }) => recording));
     const figure = (
         <Figure
@@ -54,7 +63,7 @@ export function Efficiencies({ comparison: { runs, growth } }: { comparison: Com
             svg={null}
             table={() => ({
                 columns: ['figure', ...names],
-                rows: ROWS.map(({ name, value }) => [name, ...runs.map((run) => value(run))]),
+                rows: rows.map(({ name, value }) => [name, ...runs.map((run) => value(run))]),
             })}
         >
             <div class="comparison-frame">
@@ -70,7 +79,7 @@ export function Efficiencies({ comparison: { runs, growth } }: { comparison: Com
                         </tr>
                     </thead>
                     <tbody>
-                        {ROWS.map((line) => (
+                        {rows.map((line) => (
                             <tr key={line.name}>
                                 <th scope="row" title={line.description} style={{ paddingLeft: `${0.8 + 1.2 * line.depth}rem` }}>
                                     {line.name}
@@ -88,7 +97,15 @@ export function Efficiencies({ comparison: { runs, growth } }: { comparison: Com
     return (
         <>
             {runs.map(({ no_core }, index) => no_core && <CoreStatement key={index} name={names[index] ?? ''} statement={no_core} />)}
+            {runs.flatMap(({ differences = [] }, index) =>
+                differences.map((why) => (
+                    <p key={`${index} ${why}`} class="muted">
+                        {names[index]}: {why}
+                    </p>
+                )),
+            )}
             {figure}
+            {parts && <ChangedParts parts={parts} names={names} />}
         </>
     );
 }

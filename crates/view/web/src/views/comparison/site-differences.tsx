@@ -13,7 +13,7 @@ import { ViewLink } from '../../links/view-link';
 import { EMPTY_SELECTION } from '../../state/address';
 import type { CurrentRecording } from '../../state/current-recording';
 import { uniqueNames } from '../../unique-names';
-import { count, seconds, trimZeros } from '../../units';
+import { count, seconds, signedSeconds, trimZeros } from '../../units';
 
 interface Props {
     runs: [CurrentRecording, CurrentRecording];
@@ -105,8 +105,6 @@ export function SiteDifferences({ runs, names, before, after }: Props) {
 }
 
 const formatSeconds = (value: number | null): string => (value === null ? 'absent' : seconds(value));
-
-const signedSeconds = (value: number): string => `${value > 0 ? '+' : value < 0 ? '−' : ''}${seconds(Math.abs(value))}`;
 
 function tableColumns([one = '', other = '']: string[], runs: [CurrentRecording, CurrentRecording]): TableColumn<SiteDifference>[] {
     return [

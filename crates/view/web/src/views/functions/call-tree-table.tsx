@@ -126,7 +126,11 @@ function tableColumns(root: CallNode, direction: Direction): TableColumn<CallNod
     });
     const all = Math.max(root.time.total, 1);
     const columns: TableColumn<CallNode>[] = [
-        { name: 'function', value: ({ name }) => name, render: ({ name, file, module }) => <span title={file ?? module}>{name}</span> },
+        {
+            name: 'function',
+            value: ({ name }) => name,
+            render: ({ name, label, file, module }) => <span title={`${name}\n${file ?? module}`}>{label}</span>,
+        },
         {
             ...time('total', 'With what it called', (node) => node.time.total),
             bar: (node) => node.time.total / all,

@@ -15,6 +15,8 @@ export interface CallNode {
     /** Names a node in the address: the functions from the root on, with their lines. */
     path: string;
     name: string;
+    /** The name without parameters and template arguments. */
+    label: string;
     kind: ModuleKind | undefined;
     /** Index of the function in the recording; undefined at the root, and where only the baseline has it. */
     functionIndex: number | undefined;
@@ -95,6 +97,7 @@ class TreeBuilder {
         this.root = {
             path: '',
             name: 'all functions',
+            label: 'all functions',
             kind: undefined,
             functionIndex: undefined,
             file: null,
@@ -150,9 +153,11 @@ class TreeBuilder {
         const key = line > 0 ? `${number}:${line}` : `${number}`;
         const known = siblings.get(key);
         if (known) return known;
+        const atLine = line > 0 ? `:${line}` : '';
         const node: CallNode = {
             path: parent.path === '' ? key : `${parent.path}.${key}`,
-            name: `${one?.name ?? ''}${line > 0 ? `:${line}` : ''}`,
+            name: `${one?.name ?? ''}${atLine}`,
+            label: `${one?.short_name ?? one?.name ?? ''}${atLine}`,
             kind: one?.kind,
             functionIndex: number >= 0 ? number : undefined,
             file: one?.file ?? null,

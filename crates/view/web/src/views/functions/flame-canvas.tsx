@@ -125,6 +125,6 @@ function drawBox(renderer: Renderer, { colourOf, isLit, colours }: FlameDrawing,
     renderer.box(x, row * height, width > 3 ? width - 1 : width, height - 1, fill);
     const letters = Math.floor((width - 2 * PADDING) / (CHAR_WIDTH * fontScale()));
     if (letters < 3) return;
-    const label = node.name.length <= letters ? node.name : `${node.name.slice(0, letters - 1)}…`;
+    const label = node.label.length <= letters ? node.label : `${node.label.slice(0, letters - 1)}…`;
     renderer.text(x + PADDING, (row + 0.5) * height - 0.5, label, { colour: textColourOn(fill) });
 }

@@ -121,7 +121,7 @@ function Tooltip({ lines, x, y, width }: { lines: string[]; x: number; y: number
 function statusText(root: CallNode, zoomed: CallNode, pointed: CallNode | undefined, search: FunctionSearch, isCut: boolean): string {
     if (pointed) return `${nodeLines(root, pointed).join('; ')}.`;
     const parts: string[] = [];
-    if (zoomed !== root) parts.push(`${zoomed.name}: ${nanoseconds(zoomed.time.total)}, ${percent(zoomed.time.total / root.time.total)} of all.`);
+    if (zoomed !== root) parts.push(`${zoomed.label}: ${nanoseconds(zoomed.time.total)}, ${percent(zoomed.time.total / root.time.total)} of all.`);
     if (search && 'error' in search) parts.push(`The search is not a regular expression: ${search.error}.`);
     else if (search) parts.push(`Functions that match, with what is below them: ${percent(matchedShare(root, search.matches))} of the time.`);
     if (isCut) parts.push('There are more functions below the last row: zoom to see them.');

@@ -21,7 +21,7 @@ export function nodeLines(root: CallNode, node: CallNode): string[] {
     const present = parts.filter(([, ns]) => ns > 0);
     if (present.length > 1) lines.push(present.map(([name, ns]) => `${name} ${percent(ns / time.total)}`).join(', '));
     if (node.parent && node.parent.depth > 0 && node.parent.time.total > 0)
-        lines.push(`${percent(time.total / node.parent.time.total)} of ${node.parent.name}`);
+        lines.push(`${percent(time.total / node.parent.time.total)} of ${node.parent.label}`);
     const where = [kindLabel(node.kind), node.file ?? node.module].filter((part) => part !== '');
     if (where.length > 0) lines.push(where.join(': '));
     return lines;

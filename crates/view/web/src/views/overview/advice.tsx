@@ -7,7 +7,7 @@ import { LinkedSentence, locationsIn } from '../../links/linked-sentence';
 import { locationName, siteIndexAt } from '../../links/source-location';
 import { TextWithCode } from '../../links/text-with-code';
 import { ViewLink } from '../../links/view-link';
-import { percent, plural, seconds } from '../../units';
+import { percent, plural, range, seconds } from '../../units';
 import { LongestWaitLink } from './longest-wait-link';
 import type { OverviewProps } from './overview-props';
 
@@ -24,6 +24,7 @@ export function AdviceList(part: OverviewProps) {
                     ))}
                 </ol>
             )}
+            <Together report={report} />
             {report.cores.held_back > 0 && <p>{plural(report.cores.held_back, 'other change')} held back: the missing cores explain the saving.</p>}
         </section>
     );
@@ -35,7 +36,7 @@ function AdviceItem({ advice, ...part }: OverviewProps & { advice: Advice }) {
     const wait = waitStateOf(advice, report, recording);
     return (
         <li>
-            {advice.saves_s !== null && <Saving saves_s={advice.saves_s} work_s={report.work_s} />}
+            <Saving advice={advice} work_s={report.work_s} />
             <p>
                 <LinkedSentence text={advice.what} recording={recording} />
             </p>
@@ -48,7 +49,7 @@ function AdviceItem({ advice, ...part }: OverviewProps & { advice: Advice }) {
                 <p>
                     <LinkedSentence text={advice.evidence} recording={recording} />
                 </p>
-                {advice.saves_s !== null && <p>Estimate: {advice.basis}. It is an upper bound, for a complete change without cost of its own.</p>}
+                {advice.saves_s !== null && <p>Estimate: {advice.basis}.</p>}
             </details>
             {site !== undefined && (
                 <p class="jump">
@@ -69,14 +70,34 @@ function AdviceItem({ advice, ...part }: OverviewProps & { advice: Advice }) {
     );
 }
 
-function Saving({ saves_s, work_s }: { saves_s: number; work_s: number }) {
-    const share = saves_s / Math.max(work_s, Number.MIN_VALUE);
+function Saving({ advice, work_s }: { advice: Advice; work_s: number }) {
+    const { saves_s, saves_low_s: low_s, saves_high_s: high_s } = advice;
+    if (saves_s === null || low_s === null || high_s === null) return null;
+    const share = (time_s: number) => time_s / Math.max(work_s, Number.MIN_VALUE);
+    const [times, shares] =
+        low_s > 0
+            ? [range(seconds(low_s), seconds(high_s)), range(percent(share(low_s)), percent(share(high_s)))]
+            : [`up to ${seconds(high_s)}`, `up to ${percent(share(high_s))}`];
     return (
         <p class="saves">
             <span class="gain" aria-hidden="true">
-                <span style={{ width: `${Math.min(100, 100 * share)}%` }} />
+                <span style={{ width: `${Math.min(100, 100 * share(saves_s))}%` }} />
             </span>
-            Saves up to <strong>{seconds(saves_s)}</strong> ({percent(share)} of the run)
+            Saves <strong>{shares}</strong> of the run ({times})
+        </p>
+    );
+}
+
+/** What several changes save together. */
+function Together({ report }: { report: Report }) {
+    const replayed = report.advice.flatMap(({ together_s }, index) => (together_s === null ? [] : [{ number: index + 1, together_s }]));
+    const last = replayed.at(-1);
+    if (!last || replayed.length < 2) return null;
+    const numbers = replayed.map(({ number }) => number).join(', ');
+    const share = percent(last.together_s / Math.max(report.work_s, Number.MIN_VALUE));
+    return (
+        <p>
+            Changes {numbers} together save {share} of the run ({seconds(last.together_s)}).
         </p>
     );
 }

@@ -1,21 +1,15 @@
 // The tree of efficiencies: each is the product of its children.
 
-import { useState } from 'preact/hooks';
 import type { Efficiency } from '../../answers/report';
-import { cssColour } from '../../charts/colours';
 import { Figure } from '../../charts/figure';
-import { GOOD, ratingColour } from '../../charts/rating';
-import { svgElement } from '../../charts/svg';
+import { GOOD } from '../../charts/rating';
 import { percent, seconds } from '../../units';
+import { type EfficiencyBar, EfficiencyBars, efficiencySvg } from './efficiency-bars';
 import type { OverviewProps } from './overview-props';
 import { threadNotes } from './thread-notes';
 
-interface EfficiencyNode {
+interface EfficiencyNode extends Omit<EfficiencyBar, 'share'> {
     metric: keyof Efficiency;
-    name: string;
-    depth: number;
-    summary: string;
-    explanation: string;
 }
 
 const NODES: EfficiencyNode[] = [
@@ -83,53 +77,9 @@ export function EfficiencyTree({ report }: OverviewProps) {
                 ...threadNotes(threads),
             ].join(' ')}
             table={() => ({ columns: ['efficiency', 'share'], rows: nodes.map(({ name, share }) => [name, share]) })}
-            svg={() => treeSvg(nodes)}
+            svg={() => efficiencySvg(nodes)}
         >
-            <ul class="tree">
-                {nodes.map((node) => (
-                    <EfficiencyRow key={node.name} {...node} />
-                ))}
-            </ul>
+            <EfficiencyBars bars={nodes} />
         </Figure>
     );
-}
-
-function EfficiencyRow({ name, depth, summary, explanation, share }: EfficiencyNode & { share: number }) {
-    const [open, setOpen] = useState(false);
-    return (
-        <li style={{ '--depth': depth }}>
-            <div class="node">
-                <button type="button" class="label" aria-expanded={open} onClick={() => setOpen(!open)} title={explanation}>
-                    {name}
-                </button>
-                <span class="track" aria-hidden="true">
-                    <span style={{ width: `${100 * Math.min(1, share)}%`, background: `var(${ratingColour(share)})` }} />
-                    <span class="good" style={{ left: `${100 * GOOD}%` }} />
-                </span>
-                <span class="share">{percent(share)}</span>
-                <span class="muted">{summary}</span>
-            </div>
-            {open && <p class="explanation">{explanation}</p>}
-        </li>
-    );
-}
-
-const ROW = 26;
-const LABEL = 190;
-const TRACK = 260;
-
-/** The tree as SVG. */
-function treeSvg(nodes: (EfficiencyNode & { share: number })[]): SVGSVGElement {
-    const font = { 'font-family': 'sans-serif', 'font-size': 13, fill: cssColour('--text') };
-    const rows = nodes.flatMap(({ name, depth, summary, share }, index) => {
-        const y = index * ROW;
-        return [
-            svgElement('text', { ...font, x: 16 * depth, y: y + 17 }, name),
-            svgElement('rect', { x: LABEL, y: y + 6, width: TRACK, height: 14, fill: cssColour('--surface') }),
-            svgElement('rect', { x: LABEL, y: y + 6, width: TRACK * Math.min(1, share), height: 14, fill: cssColour(ratingColour(share)) }),
-            svgElement('text', { ...font, x: LABEL + TRACK + 50, y: y + 17, 'text-anchor': 'end' }, percent(share)),
-            svgElement('text', { ...font, x: LABEL + TRACK + 62, y: y + 17, fill: cssColour('--muted') }, summary),
-        ];
-    });
-    return svgElement('svg', { width: LABEL + TRACK + 330, height: nodes.length * ROW }, ...rows);
 }

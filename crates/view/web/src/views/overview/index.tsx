@@ -9,8 +9,11 @@ import { useQuery } from '../../state/use-query';
 import type { PageView } from '../view';
 import { AdviceList } from './advice';
 import { CoreStatement, CoreTable } from './cores';
+import { Counters } from './counters';
 import { EfficiencyTree } from './efficiency-tree';
+import { Files } from './files';
 import { Bindings, Hosts } from './hosts';
+import { HybridEfficiencies, OpenMpRegions, ThreadTimes, ThreadWaits } from './openmp';
 import { MessageSizes, Operations } from './operations';
 import { RunFacts } from './run-facts';
 import { CoreDelays, CriticalPathTable, RootCauses, WaitStates } from './wait-causes';
@@ -56,10 +59,16 @@ function OverviewSections(part: OverviewProps) {
             <RunFacts {...part} />
             <div class="beside">
                 <AdviceList {...part} />
-                <EfficiencyTree {...part} />
+                <div>
+                    <EfficiencyTree {...part} />
+                    <HybridEfficiencies {...part} />
+                </div>
             </div>
             <CoreTable {...part} />
             <RankTimes {...part} />
+            <OpenMpRegions {...part} />
+            <ThreadWaits {...part} />
+            <ThreadTimes {...part} />
             <WaitStates {...part} />
             <RootCauses {...part} />
             <CoreDelays {...part} />
@@ -69,6 +78,8 @@ function OverviewSections(part: OverviewProps) {
                 <Operations {...part} />
                 <MessageSizes {...part} />
             </div>
+            <Counters {...part} />
+            <Files {...part} />
             <Hosts {...part} />
             <Bindings {...part} />
             <Remarks {...part} />

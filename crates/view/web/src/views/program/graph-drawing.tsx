@@ -1,11 +1,14 @@
-// The program graph: zoom with the wheel or keys, move by dragging; locations are links to their call sites.
+// The program graph: zoom with the wheel or keys, move by dragging; locations are links to their call sites, functions and loops unfold and
+// fold at a click.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { RecordingSummary } from '../../answers/about';
+import type { FoldedDrawing } from '../../answers/program';
 import { locationName, siteIndicesAt } from '../../links/source-location';
 import { isPageShortcut } from '../../shell/page-shortcut';
 import { navigate, selection, setViewParam } from '../../state/address';
 import { useDebounced } from '../../state/debounce';
+import { maxDepth, showDepth, toggleScope } from './folding';
 import { sanitizeSvg } from './sanitize-svg';
 
 /** Scale, and offset of the upper left corner. */
@@ -24,7 +27,8 @@ const KEY_STEP_PX = 60;
 /** Debounce for the address; browsers limit the rate of history updates. */
 const DEBOUNCE_MS = 250;
 
-export function GraphDrawing({ text, recording }: { text: string; recording: RecordingSummary }) {
+export function GraphDrawing({ drawing, recording }: { drawing: FoldedDrawing; recording: RecordingSummary }) {
+    const text = drawing.svg;
     const frame = useRef<HTMLDivElement>(null);
     const paper = useRef<HTMLDivElement>(null);
     const [shown, setShown] = useState<DrawingTransform>(() => parseTransform(selection.value.viewParams.place) ?? { scale: 1, x: 0, y: 0 });
@@ -52,6 +56,11 @@ export function GraphDrawing({ text, recording }: { text: string; recording: Rec
         const shadow = paper.current.shadowRoot ?? paper.current.attachShadow({ mode: 'open' });
         shadow.replaceChildren(svg);
         linkLocations(svg, recording);
+        linkScopes(svg, (scope) => {
+            // What was clicked stays where it is.
+            put((now) => now);
+            toggleScope(drawing, scope);
+        });
         if (placed === undefined) fit();
     }, [svg, recording]);
     useLayoutEffect(() => {
@@ -96,6 +105,7 @@ export function GraphDrawing({ text, recording }: { text: string; recording: Rec
                 <button type="button" onClick={() => put(() => ({ scale: 1, x: 0, y: 0 }))}>
                     1 : 1
                 </button>
+                {(drawing.depths?.length ?? 0) > 0 && <DepthButtons drawing={drawing} />}
             </div>
             {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would change the layout */}
             <div
@@ -123,6 +133,23 @@ export function GraphDrawing({ text, recording }: { text: string; recording: Rec
     );
 }
 
+/** Folds or unfolds everything. */
+function DepthButtons({ drawing }: { drawing: FoldedDrawing }) {
+    return (
+        <>
+            <button type="button" onClick={() => showDepth(1)} title="Show the phases only">
+                Fold all
+            </button>
+            <button type="button" onClick={() => showDepth(undefined)} title="Unfold what fits on a screen">
+                Screenful
+            </button>
+            <button type="button" onClick={() => showDepth(maxDepth(drawing))} title="Show every operation">
+                Unfold all
+            </button>
+        </>
+    );
+}
+
 /** A transform in the address: `1.2,-40,0`. */
 const formatTransform = ({ scale, x, y }: DrawingTransform): string => [scale.toFixed(3), Math.round(x), Math.round(y)].join();
 
@@ -143,16 +170,20 @@ function zoomAround({ scale, x, y }: DrawingTransform, factor: number, atX: numb
 /** Maximum enlargement when fitting. */
 const MAX_FIT_SCALE = 1.6;
 
+/** Minimum scale at which text can be read; a drawing that is too high for it is scrolled. */
+const MIN_LEGIBLE_SCALE = 0.7;
+
 /** Fits the width, and also the height if it stays legible. */
 function fitTransform(frame: HTMLElement, svg: SVGSVGElement): DrawingTransform {
     const [width, height] = [Number(svg.getAttribute('width')), Number(svg.getAttribute('height'))];
     if (!(width > 0) || !(height > 0)) return { scale: 1, x: 0, y: 0 };
-    const scale = Math.min(MAX_FIT_SCALE, Math.max(frame.clientWidth / width, MIN_SCALE));
-    const whole = Math.min(scale, Math.max(frame.clientHeight / height, 0.6 * scale));
-    return { scale: whole, x: Math.max(0, (frame.clientWidth - whole * width) / 2), y: 0 };
+    const wide = Math.min(MAX_FIT_SCALE, Math.max(frame.clientWidth / width, MIN_SCALE));
+    const whole = Math.min(wide, frame.clientHeight / height);
+    const scale = whole >= Math.min(wide, MIN_LEGIBLE_SCALE) ? whole : Math.min(wide, 1);
+    return { scale, x: Math.max(0, (frame.clientWidth - scale * width) / 2), y: 0 };
 }
 
-/** Makes locations in the drawing, such as `apps/cg.c:40 main`, links to their call sites. */
+/** Makes locations in the drawing, such as `main apps/cg.c:40`, links to their call sites. */
 function linkLocations(svg: SVGSVGElement, recording: RecordingSummary): void {
     for (const [text, site] of locationTexts(svg, recording)) {
         const open = () => navigate('sites', { site, operation: undefined });
@@ -163,6 +194,34 @@ function linkLocations(svg: SVGSVGElement, recording: RecordingSummary): void {
         text.addEventListener('click', open);
         text.addEventListener('keydown', (event) => {
             if (event.key === 'Enter') open();
+        });
+    }
+}
+
+/** A press that moves further is a drag, not a click. */
+const MAX_CLICK_PX = 4;
+
+/** Makes folded scopes, and the names of open ones, buttons. */
+function linkScopes(svg: SVGSVGElement, toggle: (scope: number) => void): void {
+    for (const group of svg.querySelectorAll<SVGGElement>('g.fold, g.unfold')) {
+        const scope = Number(/scope-(\d+)/.exec(group.getAttribute('class') ?? '')?.[1]);
+        const isFolded = group.classList.contains('unfold');
+        const name = group.querySelector<SVGTextElement>(isFolded ? 'tspan.name' : 'text.scope-name, text.loop-note');
+        const button = isFolded ? group : name;
+        if (!button) continue;
+        button.setAttribute('role', 'button');
+        button.setAttribute('tabindex', '0');
+        button.setAttribute('aria-label', `${isFolded ? 'Unfold' : 'Fold'} ${name?.textContent ?? 'the loop'}`);
+        button.style.cursor = 'pointer';
+        let pressed = { x: 0, y: 0 };
+        button.addEventListener('pointerdown', (event) => {
+            pressed = { x: event.clientX, y: event.clientY };
+        });
+        button.addEventListener('click', (event) => {
+            if (Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) <= MAX_CLICK_PX) toggle(scope);
+        });
+        button.addEventListener('keydown', (event) => {
+            if (event.key === 'Enter') toggle(scope);
         });
     }
 }
@@ -183,7 +242,9 @@ function locationTexts(svg: SVGSVGElement, recording: RecordingSummary): [SVGTex
     const sites = new Map(recording.sites.map((site, number) => [locationName(site), number]));
     return [...svg.querySelectorAll<SVGTextElement>('text.place')].flatMap((text): [SVGTextElement, number][] => {
         const written = text.textContent ?? '';
-        const site = sites.get(written) ?? sites.get(written.split(' ')[0] ?? '');
+        // Function, location and callers: `main apps/cg.c:40 < solve:12`.
+        const location = written.split(' ').find((word) => sites.has(word));
+        const site = sites.get(written) ?? sites.get(location ?? '');
         return site === undefined ? [] : [[text, site]];
     });
 }

@@ -1,7 +1,7 @@
 // Program view: the program graph (DP*Graph in the literature), its phases (T-Graph*), and the roles of ranks.
 
 import type { About, RecordingSummary } from '../../answers/about';
-import type { ProgramGraph } from '../../answers/program';
+import type { FoldedDrawing, ProgramGraph } from '../../answers/program';
 import { ChoiceButtons } from '../../charts/choice-buttons';
 import { Figure } from '../../charts/figure';
 import { QueryStatus } from '../../charts/query-status';
@@ -11,6 +11,7 @@ import { selection, setViewParam } from '../../state/address';
 import { currentRecording } from '../../state/current-recording';
 import { useQuery } from '../../state/use-query';
 import type { PageView } from '../view';
+import { foldingQuery } from './folding';
 import { GraphDrawing } from './graph-drawing';
 import { Phases } from './phases';
 import './program.css';
@@ -28,6 +29,7 @@ export const program: PageView = {
         ['← → ↑ ↓, drag', 'in the drawing: move'],
         ['+ −, wheel', 'zoom'],
         ['0', 'fit the width'],
+        ['click, Enter', 'unfold a function or loop; at its name: fold it'],
     ],
 };
 
@@ -45,7 +47,7 @@ function ProgramQuery({ number, recording }: { number: number; recording: Record
 
 function ProgramSections({ number, recording, program }: { number: number; recording: RecordingSummary; program: ProgramGraph }) {
     const level = selection.value.viewParams.show === 'phases' ? 'phases' : 'graph';
-    const drawing = useQuery<{ svg: string }>(number, 'drawing', { overview: level === 'phases' ? 1 : undefined });
+    const drawing = useQuery<FoldedDrawing>(number, 'drawing', level === 'phases' ? { overview: 1 } : foldingQuery());
     const text = drawing.state === 'answered' ? drawing.answer.svg : undefined;
     const chooseLevel = (next: string) => {
         // The transform only applies to the current drawing.
@@ -60,7 +62,7 @@ function ProgramSections({ number, recording, program }: { number: number; recor
                 svg={text === undefined ? null : () => sanitizeSvg(text) ?? svgElement('svg')}
                 controls={<ChoiceButtons label="Show" values={LEVELS} value={level} choose={chooseLevel} />}
             >
-                <QueryStatus query={drawing}>{({ svg }) => <GraphDrawing key={level} text={svg} recording={recording} />}</QueryStatus>
+                <QueryStatus query={drawing}>{(answer) => <GraphDrawing key={level} drawing={answer} recording={recording} />}</QueryStatus>
             </Figure>
             <div>
                 <Roles program={program} size={recording.ranks} />

@@ -28,7 +28,10 @@ export function Phases({ program }: { program: ProgramGraph }) {
             name: 'phase',
             value: ({ phase }) => phase.name,
             render: (row) => (
-                <span class={viewParams.phase === String(row.index) ? 'marked' : ''} style={{ display: 'block', paddingLeft: `${row.depth}rem` }}>
+                <span
+                    class={viewParams.phase === String(row.index) ? 'marked' : ''}
+                    style={{ display: 'block', paddingLeft: `${row.depth}rem`, overflowWrap: 'anywhere' }}
+                >
                     <ViewLink change={{ from: row.from, to: row.to }} title="Select its time window">
                         {row.phase.name}
                     </ViewLink>

@@ -2,7 +2,7 @@
 
 import { answerSource } from '../../answers/answer-source';
 import { percent, plural } from '../../units';
-import { activityShares, bestRaster, laneCounts } from './scene';
+import { activityShares, bestRaster, hasThreadRows, laneCounts } from './scene';
 import type { TimelineController } from './timeline-controller';
 
 const KIND_DESCRIPTIONS: Record<string, string> = {
@@ -15,11 +15,16 @@ const KIND_DESCRIPTIONS: Record<string, string> = {
     'one-sided': 'RMA windows',
     files: 'MPI-IO',
     other: 'everything else in MPI',
+    parallel: 'computation in an OpenMP region',
+    barrier: 'at a barrier of OpenMP, or at the end of a region, for other threads',
+    lock: 'for a critical section or a lock of OpenMP',
+    runtime: 'until a thread begins with a region; other synchronisation and creation of tasks',
+    idle: 'thread of a team outside regions',
 };
 
 export function ActivityTable({ controller }: { controller: TimelineController }) {
     const { rasters, span, rows, calls } = controller.scene.value;
-    const hasThreads = calls !== undefined && [...laneCounts(calls).values()].some((lanes) => lanes > 1);
+    const hasThreads = calls !== undefined && [...laneCounts({ calls, rows }).values()].some((lanes) => lanes > 1);
     const raster = bestRaster(rasters, span);
     if (!raster) return null;
     const found = activityShares(raster, span);
@@ -29,7 +34,7 @@ export function ActivityTable({ controller }: { controller: TimelineController }
         <table class="timeline-kinds">
             <caption>
                 In the window, of {hasThreads ? 'the first threads of ' : ''}
-                {plural(rows.length, 'row')}
+                {plural(rows.length, hasThreadRows({ rows }) ? 'thread' : 'row')}
             </caption>
             <thead class="visually-hidden">
                 <tr>

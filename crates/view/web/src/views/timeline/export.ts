@@ -5,9 +5,12 @@ import { textColourOn } from '../../charts/contrast';
 import type { CsvTable } from '../../charts/csv';
 import { svgElement } from '../../charts/svg';
 import { equalRuns } from './equal-runs';
-import { callBoxes, FONT_SIZE, LABEL_SPACING, pathThickness, rowGap, TICK_SPACING, waitingThickness } from './paint';
-import { opacityOf } from './raster-images';
+import { callBoxes, FONT_SIZE, LABEL_SPACING, pathThickness, TICK_SPACING, waitingThickness } from './paint';
+import { behindCallsKind, opacityOf } from './raster-images';
+import { regionBoxes } from './region-boxes';
+import { rowGap } from './row-gap';
 import { bestRaster, rowHeight, rowsByRank, rowToY, type Scene, timeToX } from './scene';
+import type { Region } from './thread-regions';
 import { axisTicks } from './time-span';
 import { type Call, cellDuration, type Raster } from './timeline-data';
 
@@ -53,8 +56,9 @@ function cellRuns(raster: Raster, { span }: Scene, planes: Plane[], coarse: bool
     });
 }
 
-/** The window as a table: calls if there are few, otherwise cells. */
+/** The window as a table: OpenMP regions if threads have rows, calls if there are few, otherwise cells. */
 export function timelineTable(scene: Scene): CsvTable {
+    if (scene.regions) return regionTable(scene, scene.regions);
     if (scene.calls) return callTable(scene.calls.filter((call) => call.leave >= scene.span.from && call.enter <= scene.span.to));
     const raster = bestRaster(scene.rasters, scene.span);
     const rounded = (share: number | undefined) => (share === undefined ? undefined : Math.round(1000 * share) / 1000);
@@ -70,6 +74,21 @@ export function timelineTable(scene: Scene): CsvTable {
             rounded(run.noCore),
             rounded(run.path),
         ]),
+    };
+}
+
+function regionTable({ span, regionName }: Scene, regions: Region[]): CsvTable {
+    const activities = ['useful', 'barrier', 'atEnd', 'lock', 'mpi', 'start', 'other'] as const;
+    const names = ['useful', 'barrier', 'wait_at_end', 'lock', 'mpi', 'start', 'other'].map((name) => `${name}_ns`);
+    const inside = regions.filter(({ begin, end }) => end >= span.from && begin <= span.to);
+    return {
+        columns: ['rank', 'mpi_thread', 'thread', 'region', 'executions', 'from_ns', 'to_ns', 'duration_ns', ...names],
+        rows: inside.flatMap(({ rank, mpiThread, site, executions, begin, end, duration, threads }) =>
+            threads.map((times, thread) => [
+                ...[rank, mpiThread, thread, regionName(site), executions, begin, end, duration],
+                ...activities.map((activity) => times[activity]),
+            ]),
+        ),
     };
 }
 
@@ -96,6 +115,11 @@ export function timelineSvg(scene: Scene): SVGSVGElement {
     });
     const raster = bestRaster(scene.rasters, scene.span);
     if (raster) inside.append(...cellRects(scene, raster));
+    inside.append(
+        ...regionBoxes(scene).flatMap(({ rects }) =>
+            rects.map(({ x, y, width, height, kind }) => svgRect(x, y, width, height, cssColour(`--${kind}`))),
+        ),
+    );
     if (scene.calls) inside.append(...callElements(scene, scene.calls));
     if (raster) inside.append(...stripRects(scene, raster));
     inside.append(...arrowElements(scene));
@@ -114,8 +138,15 @@ function cellRects(scene: Scene, raster: Raster): SVGRectElement[] {
     const height = rowHeight(scene) - rowGap(rowHeight(scene));
     const drawn = cellRuns(raster, scene, ['kind', 'share'], true).filter((run) => run.kind !== 'absent' && !scene.hiddenKinds.has(run.kind));
     return drawn.map((run) => {
-        const [x, fill] = [timeToX(scene, run.from), cssColour(scene.calls ? '--computing' : `--${run.kind}`)];
-        return svgRect(x, rowToY(scene, run.row), timeToX(scene, run.to) - x, height, fill, scene.calls ? 1 : opacityOf(255 * run.share));
+        const [x, fill] = [timeToX(scene, run.from), cssColour(`--${scene.calls ? behindCallsKind(run.kind) : run.kind}`)];
+        return svgRect(
+            x,
+            rowToY(scene, run.row),
+            timeToX(scene, run.to) - x,
+            height,
+            fill,
+            fill === cssColour('--computing') && scene.calls ? 1 : opacityOf(255 * run.share),
+        );
     });
 }
 

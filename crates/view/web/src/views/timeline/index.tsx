@@ -7,6 +7,7 @@ import { ChoiceButtons } from '../../charts/choice-buttons';
 import { Figure } from '../../charts/figure';
 import { LiveText } from '../../charts/live-text';
 import { RanksField, SelectRanks } from '../../links/ranks-field';
+import { parseRanks } from '../../ranks';
 import { selection, setViewParam } from '../../state/address';
 import { type CurrentRecording, currentRecording } from '../../state/current-recording';
 import { count, nanoseconds, timeRange } from '../../units';
@@ -16,10 +17,10 @@ import { CallDetails } from './call-details';
 import { CallSearch } from './call-search';
 import { timelineSvg, timelineTable } from './export';
 import { OverviewStrip } from './overview-strip';
-import { bestRaster, laneCounts } from './scene';
+import { bestRaster, hasThreadRows, laneCounts } from './scene';
 import { durationOf, isSameSpan } from './time-span';
 import { TimelineCanvas } from './timeline-canvas';
-import { GROUPINGS, TimelineController } from './timeline-controller';
+import { GROUPINGS, type Grouping, TimelineController } from './timeline-controller';
 import { cellDuration } from './timeline-data';
 import { listenForShortcuts, TIMELINE_SHORTCUTS } from './timeline-shortcuts';
 import './timeline.css';
@@ -77,15 +78,15 @@ function Timeline({ shown, hasRoles }: { shown: CurrentRecording; hasRoles: bool
 /** Buttons for the shortcuts, and the choice of ranks. */
 function TimelineTools({ controller, hasRoles }: { controller: TimelineController; hasRoles: boolean }) {
     const { ranks } = selection.value;
-    const groups = GROUPINGS.filter((one) => (one === 'host' ? controller.summary.hosts.length > 1 : one === 'rank' || hasRoles));
+    const groups = GROUPINGS.filter((one) => isGroupingAvailable(controller, one, hasRoles));
     return (
         <span class="timeline-tools">
-            {answerSource.isLive && groups.length > 1 && (
+            {groups.length > 1 && (
                 <ChoiceButtons
                     label="By"
                     values={groups}
                     value={controller.grouping.value}
-                    choose={(next) => setViewParam('by', next === 'rank' ? '' : next)}
+                    choose={(next) => setViewParam('by', next === controller.defaultGrouping() ? '' : next)}
                 />
             )}
             {answerSource.isLive && (
@@ -118,19 +119,50 @@ function TimelineTools({ controller, hasRoles }: { controller: TimelineControlle
     );
 }
 
+/** A standalone file only has ranks, and threads if there are any of OpenMP. */
+function isGroupingAvailable(controller: TimelineController, grouping: Grouping, hasRoles: boolean): boolean {
+    const { hosts, openmp_threads } = controller.summary;
+    switch (grouping) {
+        case 'rank':
+            return true;
+        case 'thread':
+            return openmp_threads > 0;
+        case 'host':
+            return answerSource.isLive && hosts.length > 1;
+        case 'role':
+            return answerSource.isLive && hasRoles;
+    }
+}
+
 /** Status line: the window, its content, and what cannot be shown. */
 function statusText(controller: TimelineController): string {
     const status = controller.queries.status.value;
     if (status) return status;
-    const { span, rasters, calls, sites, operation } = controller.scene.value;
+    const { span, rasters, calls, rows, sites, operation } = controller.scene.value;
     const raster = bestRaster(rasters, span);
     const parts = [`${timeRange(span.from, span.to)}: ${nanoseconds(durationOf(span))}`];
     if (raster && isSameSpan(raster.requestedSpan, span)) parts.push(`${calls ? '' : 'about '}${count(raster.calls)} calls`);
-    if (calls && [...laneCounts(calls).values()].some((lanes) => lanes > 1)) parts.push('each thread has a lane');
+    if (calls && [...laneCounts({ calls, rows }).values()].some((lanes) => lanes > 1)) parts.push('each thread has a lane');
+    parts.push(...threadRowNotes(controller));
     const isLifted = sites !== undefined || operation !== undefined;
     if (raster && !answerSource.isLive && isLifted) parts.push('this file has no single calls; use `sintonia view` to see the selected ones');
     else if (raster && !answerSource.isLive && durationOf(span) <= 1.01 * controller.minDuration())
         parts.push(`maximum zoom of this file: a cell is ${nanoseconds(cellDuration(raster))}; use \`sintonia view\` to see single calls`);
     if (raster && !calls && answerSource.isLive && isLifted) parts.push('zoom in to see which calls are selected');
     return parts.join(' · ');
+}
+
+/** Regions of the window, and whether some ranks have no room. */
+function threadRowNotes(controller: TimelineController): string[] {
+    const { span, rows, regions } = controller.scene.value;
+    if (!hasThreadRows({ rows })) return [];
+    const shown = new Set(rows.flatMap(({ ranks }) => ranks)).size;
+    const wanted = controller.shownRanks.value ? parseRanks(controller.shownRanks.value, controller.ranks).length : controller.ranks;
+    const inside = (regions ?? []).filter(({ begin, end }) => begin < span.to && end > span.from);
+    const executions = inside.reduce((sum, region) => sum + region.executions, 0);
+    const isComplete = controller.queries.regions.value?.isComplete ?? true;
+    return [
+        ...(regions ? [`${isComplete ? '' : 'more than '}${count(executions)} parallel regions`] : []),
+        ...(shown < wanted ? [`threads of the first ${shown} of ${wanted} ranks; choose the ranks to see others`] : []),
+    ];
 }

@@ -2,8 +2,11 @@
 
 import { cssColour } from '../../charts/colours';
 import { textColourOn } from '../../charts/contrast';
+import { paintRegions } from './paint-regions';
 import { activityImage, planeImage } from './raster-images';
-import { isHighlighted, laneCounts, rasterLayers, rowHeight, rowsByRank, rowToY, type Scene, timeToX } from './scene';
+import { rowsByThread } from './region-boxes';
+import { rowGap } from './row-gap';
+import { hasThreadRows, isHighlighted, laneCounts, rasterLayers, rowHeight, rowsByRank, rowToY, type Scene, timeToX } from './scene';
 import { axisTicks } from './time-span';
 import type { Call, Raster } from './timeline-data';
 
@@ -16,8 +19,6 @@ const FADED_OPACITY = 0.22;
 /** Thickness of the strips for waiting and for the critical path, by row height. */
 export const waitingThickness = (height: number): number => Math.max(1, Math.min(7, 0.25 * height));
 export const pathThickness = (height: number): number => Math.max(1, Math.min(3, 0.2 * height));
-/** Gap between rows, by row height. */
-export const rowGap = (height: number): number => (height >= 6 ? 1 : 0);
 
 const canvasFont = ({ fontScale }: Scene): string => `${FONT_SIZE * fontScale}px system-ui, sans-serif`;
 
@@ -30,6 +31,10 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene): void {
     context.clip();
     const shown = rasterLayers(scene.rasters, scene.span);
     for (const raster of shown) paintRaster(context, scene, raster);
+    if (scene.regions) {
+        context.font = canvasFont(scene);
+        paintRegions(context, scene, FONT_SIZE * scene.fontScale);
+    }
     if (scene.calls) paintCalls(context, scene, scene.calls);
     for (const raster of shown) paintStrips(context, scene, raster);
     paintGaps(context, scene);
@@ -103,20 +108,21 @@ interface CallBox {
     height: number;
 }
 
-/** Boxes of the calls: each thread of a rank has a lane in the rank's row. Undefined for calls outside the window. */
+/** Boxes of the calls: each thread of a rank has a lane in the rank's row, or a row. Undefined for calls outside the window. */
 export function callBoxes(scene: Scene, calls: Call[]): (call: Call) => CallBox | undefined {
-    const rows = rowsByRank(scene.rows);
+    const [byRank, byThread] = [rowsByRank(scene.rows), rowsByThread(scene)];
+    const hasRows = hasThreadRows(scene);
     const height = rowHeight(scene);
-    const lanes = laneCounts(calls);
+    const lanes = laneCounts({ calls, rows: scene.rows });
     return (call) => {
-        const row = rows.get(call.rank);
+        const row = hasRows ? byThread(call.rank, call.thread, 0) : byRank.get(call.rank);
         if (row === undefined || call.leave < scene.span.from || call.enter > scene.span.to) return undefined;
         const count = lanes.get(call.rank) ?? 1;
         const lane = (height - rowGap(height)) / count;
         const gap = count > 1 ? rowGap(lane) : 0;
         const x = Math.max(scene.gutter - 2, timeToX(scene, call.enter));
         const end = Math.min(scene.width + 2, timeToX(scene, call.leave));
-        return { x, y: rowToY(scene, row) + call.thread * lane, width: Math.max(0.75, end - x), height: lane - gap };
+        return { x, y: rowToY(scene, row) + (hasRows ? 0 : call.thread * lane), width: Math.max(0.75, end - x), height: lane - gap };
     };
 }
 
@@ -222,7 +228,7 @@ function paintLabels(context: CanvasRenderingContext2D, scene: Scene): void {
 
 /** Labels the lanes with their threads if there is room. */
 function paintThreads(context: CanvasRenderingContext2D, scene: Scene): void {
-    const lanes = laneCounts(scene.calls ?? []);
+    const lanes = laneCounts(scene);
     const height = rowHeight(scene);
     context.fillStyle = cssColour('--muted');
     context.textAlign = 'right';

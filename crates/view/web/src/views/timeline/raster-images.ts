@@ -28,15 +28,24 @@ function cachedImage(raster: Raster, key: string, fill: (points: Uint32Array) =>
 /** Opacity for a share from 0 to 255. */
 export const opacityOf = (share: number): number => 0.25 + 0.75 * (share / 255);
 
-/** Image of the dominant kind of each cell; its share is the opacity. Behind single calls only computation is drawn. */
+/** Kinds of activity in OpenMP regions. */
+const REGION_KINDS = new Set(['parallel', 'barrier', 'lock', 'runtime', 'idle']);
+
+/** What is drawn behind single calls: computation in place of MPI. */
+export const behindCallsKind = (kind: string): string => (kind === 'absent' || REGION_KINDS.has(kind) ? kind : 'computing');
+
+/** Image of the dominant kind of each cell; its share is the opacity. Behind single calls only what is outside MPI is drawn. */
 export function activityImage(raster: Raster, hiddenKinds: Set<string>, behindCalls: boolean): HTMLCanvasElement {
     const colours = raster.kinds.map((kind) => {
-        if (hiddenKinds.has(behindCalls && kind !== 'absent' ? 'computing' : kind) || kind === 'absent') return undefined;
-        return parseRgb(cssColour(behindCalls ? '--computing' : `--${kind}`));
+        const drawn = behindCalls ? behindCallsKind(kind) : kind;
+        return hiddenKinds.has(drawn) || drawn === 'absent' ? undefined : parseRgb(cssColour(`--${drawn}`));
     });
     const key = `ground ${behindCalls} ${JSON.stringify(colours)}`;
     return cachedImage(raster, key, (points) => {
-        const shades = colours.map((found) => found && shadeTable(found, behindCalls ? () => 255 : (share) => 255 * opacityOf(share)));
+        const isOpaque = (kind: string | undefined) => behindCalls && !REGION_KINDS.has(kind ?? '');
+        const shades = colours.map(
+            (found, index) => found && shadeTable(found, isOpaque(raster.kinds[index]) ? () => 255 : (share) => 255 * opacityOf(share)),
+        );
         for (let cell = 0; cell < points.length; cell++) points[cell] = shades[raster.kind[cell] ?? 0]?.[raster.share[cell] ?? 0] ?? 0;
     });
 }

@@ -1,5 +1,6 @@
 // What is drawn, as plain data: time span, rows, size and highlights. Canvas and SVG export draw the same scene.
 
+import type { Region } from './thread-regions';
 import { covers, durationOf, isSameSpan, overlaps, type TimeSpan } from './time-span';
 import { type Call, cellDuration, type Message, type Raster, type RasterRow } from './timeline-data';
 
@@ -22,6 +23,10 @@ export interface Scene {
     /** All calls of the window, if there are few. */
     calls: Call[] | undefined;
     messages: Message[] | undefined;
+    /** OpenMP regions, if each thread has a row; the longest if there are many. */
+    regions: Region[] | undefined;
+    /** Where a region is in the source, by its call site. */
+    regionName: (site: number) => string;
     hiddenKinds: Set<string>;
     showsWaiting: boolean;
     showsNoCore: boolean;
@@ -53,9 +58,17 @@ export function rowAt(scene: Scene, y: number): number | undefined {
     return row >= 0 && row < scene.rows.length ? row : undefined;
 }
 
+/** The row of each rank; that of its first thread if each thread has one. */
 export function rowsByRank(rows: RasterRow[]): Map<number, number> {
-    return new Map(rows.flatMap((row, index) => row.ranks.map((rank) => [rank, index] as const)));
+    const found = new Map<number, number>();
+    rows.forEach((row, index) => {
+        for (const rank of row.ranks) if (!found.has(rank)) found.set(rank, index);
+    });
+    return found;
 }
+
+/** Whether each thread has a row. */
+export const hasThreadRows = ({ rows }: Pick<Scene, 'rows'>): boolean => rows[0]?.lane !== undefined;
 
 /** The raster of this window, otherwise the finest that covers it. */
 export function bestRaster(rasters: Raster[], span: TimeSpan): Raster | undefined {
@@ -76,8 +89,12 @@ export function rasterLayers(rasters: Raster[], span: TimeSpan): Raster[] {
 
 const laneCache = new WeakMap<Call[], Map<number, number>>();
 
-/** Number of lanes per rank where single calls are drawn: one per thread. */
-export function laneCounts(calls: Call[]): Map<number, number> {
+/** Number of lanes in the rows of ranks where single calls are drawn: one per thread. */
+export function laneCounts({ calls = [], rows }: Pick<Scene, 'calls' | 'rows'>): Map<number, number> {
+    return hasThreadRows({ rows }) ? new Map() : lanesOf(calls);
+}
+
+function lanesOf(calls: Call[]): Map<number, number> {
     const cached = laneCache.get(calls);
     if (cached) return cached;
     const found = new Map<number, number>();
@@ -89,11 +106,13 @@ export function laneCounts(calls: Call[]): Map<number, number> {
 /** The call at a time and a vertical position in a row, if calls are known. */
 export function callAt(scene: Scene, row: number, time: number, y: number): Call | undefined {
     const { calls = [], kinds, hiddenKinds } = scene;
-    const ranks = scene.rows[row]?.ranks ?? [];
+    const { ranks = [], lane } = scene.rows[row] ?? {};
     const slack = (1.5 * durationOf(scene.span)) / Math.max(1, scene.width - scene.gutter);
     const depth = (y - rowToY(scene, row)) / rowHeight(scene);
-    const isHere = ({ rank, thread, kind }: Call) =>
-        ranks.includes(rank) && thread === Math.floor(depth * (laneCounts(calls).get(rank) ?? 1)) && !hiddenKinds.has(kinds[kind] ?? '');
+    const lanes = laneCounts(scene);
+    const isInLane = ({ rank, thread }: Call) =>
+        lane ? lane.thread === 0 && thread === lane.mpiThread : thread === Math.floor(depth * (lanes.get(rank) ?? 1));
+    const isHere = (call: Call) => ranks.includes(call.rank) && isInLane(call) && !hiddenKinds.has(kinds[call.kind] ?? '');
     const near = calls.filter((call) => call.enter - slack <= time && call.leave + slack >= time && isHere(call));
     const distance = (call: Call) => Math.max(call.enter - time, time - call.leave, 0);
     return near.sort((one, other) => distance(one) - distance(other) || one.leave - one.enter - (other.leave - other.enter))[0];

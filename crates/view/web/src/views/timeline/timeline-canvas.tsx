@@ -158,6 +158,7 @@ function paintOnChange(controller: TimelineController, canvas: HTMLCanvasElement
         // For tests.
         canvas.dataset.drawn = `${scene.span.from}-${scene.span.to}`;
         canvas.dataset.settled = String(isFinestDrawn(scene));
+        canvas.dataset.regions = scene.regions ? String(scene.regions.length) : '';
         canvas.dataset.calls = scene.calls ? String(scene.calls.length) : '';
     };
     const end = effect(() => {
@@ -195,7 +196,7 @@ function selectRows(scene: Scene, y0: number, y1: number): void {
     const rows = [y0, y1].map((y) => rowAt(scene, y)).filter((row) => row !== undefined);
     if (rows.length === 0) return;
     const ranks = scene.rows.slice(Math.min(...rows), Math.max(...rows) + 1).flatMap((row) => row.ranks);
-    const text = formatRanks(ranks.sort((one, other) => one - other));
+    const text = formatRanks([...new Set(ranks)].sort((one, other) => one - other));
     select({ ranks: text === selection.value.ranks ? undefined : text });
 }
 

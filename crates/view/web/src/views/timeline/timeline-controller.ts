@@ -3,7 +3,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { RecordingSummary } from '../../answers/about';
 import { answerSource } from '../../answers/answer-source';
-import { siteIndicesAt } from '../../links/source-location';
+import { locationName, siteIndicesAt } from '../../links/source-location';
 import { formatRanks, parseRanks } from '../../ranks';
 import { select, selection, setViewParam } from '../../state/address';
 import type { CurrentRecording } from '../../state/current-recording';
@@ -27,7 +27,14 @@ const MIN_ROW_HEIGHT = 3;
 /** Height of a thread's lane where single calls of several threads are drawn. */
 const LANE_HEIGHT = 14;
 
-export const GROUPINGS = ['rank', 'host', 'role'] as const;
+/** The most rows of threads: with more, only those of the first ranks are shown. */
+const MAX_THREAD_ROWS = 256;
+/** With at most this many threads in all, each has a row by default. */
+const MAX_DEFAULT_THREADS = 64;
+
+export const GROUPINGS = ['rank', 'thread', 'host', 'role'] as const;
+
+export type Grouping = (typeof GROUPINGS)[number];
 
 /** A search for a call, forwards or backwards from a time. */
 interface CallQuery {
@@ -57,7 +64,7 @@ export class TimelineController {
     readonly gutter = computed(() => GUTTER * this.viewport.value.larger);
     /** End of the selected call, once known. */
     readonly selectedCallEnd = signal<number | undefined>(undefined);
-    readonly grouping = computed(() => GROUPINGS.find((one) => one === selection.value.viewParams.by) ?? 'rank');
+    readonly grouping = computed(() => GROUPINGS.find((one) => one === selection.value.viewParams.by) ?? this.defaultGrouping());
     /** Ranks to show; undefined for all. */
     readonly shownRanks = computed(() => formatRanks(parseRanks(selection.value.viewParams.show ?? '', this.ranks)) || undefined);
     readonly hiddenKinds = computed(() => parseNames(selection.value.viewParams.off));
@@ -101,11 +108,23 @@ export class TimelineController {
         this.queries.dispose();
     }
 
+    /** Threads of OpenMP have rows of their own if they are not too many. */
+    defaultGrouping(): Grouping {
+        const { openmp_threads } = this.summary;
+        return openmp_threads > 1 && openmp_threads * this.ranks <= MAX_DEFAULT_THREADS ? 'thread' : 'rank';
+    }
+
     /** Minimum duration of the window. */
     minDuration(): number {
         const raster = this.queries.overview.value;
         if (answerSource.isLive || !raster) return Math.min(MIN_WINDOW_NS, durationOf(this.whole));
         return Math.min(durationOf(this.whole), (MIN_CELLS * durationOf(raster.span)) / raster.columns);
+    }
+
+    /** Where a call site is in the source. */
+    siteName(index: number): string {
+        const found = this.summary.sites[index];
+        return found ? locationName(found) : 'an unknown place';
     }
 
     /** Shows a window; `step` adds a history entry. */
@@ -218,7 +237,8 @@ export class TimelineController {
 
     #rasterLayout(): RasterLayout {
         const { width, height, larger: scale } = this.viewport.value;
-        const rows = Math.max(1, Math.min(400, this.ranks, Math.floor((height - AXIS * scale) / MIN_ROW_HEIGHT)));
+        const fitting = Math.max(1, Math.min(400, this.ranks, Math.floor((height - AXIS * scale) / MIN_ROW_HEIGHT)));
+        const rows = this.grouping.value === 'thread' ? MAX_THREAD_ROWS : fitting;
         const { recording, ranks } = this;
         const columns = Math.min(MAX_COLUMNS, Math.max(100, Math.round(width - this.gutter.value)));
         return { recording, ranks, by: this.grouping.value, show: this.shownRanks.value, rows, columns };
@@ -236,7 +256,7 @@ export class TimelineController {
         const single = rows.every((row) => row.ranks.length === 1);
         const calls = single && queries.calls.value && covers(queries.calls.value.span, span) ? queries.calls.value.list : undefined;
         const messages = queries.messages.value && covers(queries.messages.value.span, span) ? queries.messages.value.list : undefined;
-        const lanes = calls ? Math.max(1, ...laneCounts(calls).values()) : 1;
+        const lanes = calls ? Math.max(1, ...laneCounts({ calls, rows }).values()) : 1;
         const rowMost = scale * Math.max(MAX_ROW_HEIGHT, lanes > 1 ? LANE_HEIGHT * lanes : 0);
         const axis = AXIS * scale;
         return {
@@ -250,6 +270,8 @@ export class TimelineController {
             kinds: newest?.kinds ?? [],
             rasters,
             calls,
+            regions: this.grouping.value === 'thread' ? queries.regions.value?.list : undefined,
+            regionName: (index) => this.siteName(index),
             messages: hidden.has('messages') ? undefined : messages,
             hiddenKinds: this.hiddenKinds.value,
             showsWaiting: !hidden.has('waiting'),

@@ -13,14 +13,23 @@ export interface RasterHeader {
     /** Kinds of wait states in the whole run; null before the analysis is available. */
     waits: string[] | null;
     kinds: string[];
-    rows: { label: string; ranks: string }[];
+    /** With `mpi_thread` and `thread` if each thread has a row. */
+    rows: { label: string; ranks: string; mpi_thread?: number; thread?: number }[];
     planes: string[];
 }
 
-/** A row of the raster: one or more ranks. */
+/** A row of the raster: one or more ranks, or a thread. */
 export interface RasterRow {
     label: string;
     ranks: number[];
+    /** The thread, if each thread has a row. */
+    lane?: ThreadLane | undefined;
+}
+
+/** A thread: one that calls MPI, and the number in the OpenMP team that it starts. It is number 0 itself. */
+export interface ThreadLane {
+    mpiThread: number;
+    thread: number;
 }
 
 /** Activity of each row in each of many short intervals of a span. */
@@ -59,7 +68,11 @@ export function decodeRaster({ header, bytes }: BinaryAnswer<RasterHeader>, rank
         span,
         requestedColumns: requested?.columns ?? header.columns,
         columns: header.columns,
-        rows: header.rows.map((row) => ({ label: row.label, ranks: parseRanks(row.ranks, ranks) })),
+        rows: header.rows.map(({ label, ranks: numbers, mpi_thread, thread }) => ({
+            label,
+            ranks: parseRanks(numbers, ranks),
+            lane: mpi_thread === undefined || thread === undefined ? undefined : { mpiThread: mpi_thread, thread },
+        })),
         kinds: header.kinds,
         calls: header.calls,
         messages: header.messages,

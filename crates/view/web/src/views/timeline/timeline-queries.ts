@@ -2,6 +2,7 @@
 
 import { type Signal, signal } from '@preact/signals';
 import { answerSource, PendingError } from '../../answers/answer-source';
+import { type Region, type RegionColumns, toRegions } from './thread-regions';
 import { covers, isSameSpan, type TimeSpan } from './time-span';
 import * as answers from './timeline-data';
 
@@ -9,7 +10,7 @@ import * as answers from './timeline-data';
 export interface RasterLayout {
     recording: number;
     ranks: number;
-    by: 'rank' | 'host' | 'role';
+    by: 'rank' | 'thread' | 'host' | 'role';
     /** Ranks to show, as in `0-3,7`. */
     show: string | undefined;
     rows: number;
@@ -33,6 +34,8 @@ const ANALYSIS_RETRY_MAX_MS = 10_000;
 /** With more calls or messages, single ones could not be distinguished. */
 const MAX_CALLS = 20_000;
 const MAX_MESSAGES = 300;
+/** The longest regions are enough to name those that can be seen. */
+const MAX_REGIONS = 4000;
 /** Limits of the raster cache. A cell takes 16 bytes, including its images. */
 const MAX_CACHED_RASTERS = 32;
 const MAX_CACHED_CELLS = 4_000_000;
@@ -44,6 +47,8 @@ export class TimelineQueries {
     readonly overview = signal<answers.Raster | undefined>(undefined);
     readonly calls = signal<CachedSpan<answers.Call> | undefined>(undefined);
     readonly messages = signal<CachedSpan<answers.Message> | undefined>(undefined);
+    /** OpenMP regions; `isComplete` if they are all of the span. */
+    readonly regions = signal<{ span: TimeSpan; list: Region[]; isComplete: boolean } | undefined>(undefined);
     /** Current activity or error; empty if there is none. */
     readonly status: Signal<string> = signal('');
     /** Why wait states and critical path are unavailable. */
@@ -96,6 +101,7 @@ export class TimelineQueries {
         this.rasters.value = [];
         this.calls.value = undefined;
         this.messages.value = undefined;
+        this.regions.value = undefined;
     }
 
     async #query(layout: RasterLayout, span: TimeSpan, signal: AbortSignal): Promise<void> {
@@ -106,6 +112,7 @@ export class TimelineQueries {
         const single = raster.rows.every((row) => row.ranks.length === 1);
         await Promise.all([
             this.#queryOverview(layout, raster, signal),
+            layout.by === 'thread' ? this.#queryRegions(layout, span, signal) : undefined,
             answerSource.isLive && single && raster.calls <= MAX_CALLS ? this.#queryCalls(layout, span, hasAnalysis, signal) : undefined,
             answerSource.isLive && this.#hasMessages && hasFewMessages(raster) ? this.#queryMessages(layout, span, hasAnalysis, signal) : undefined,
         ]);
@@ -121,14 +128,9 @@ export class TimelineQueries {
         const known = this.rasters.value.find(isGood);
         if (known) return known;
         const all = isSameSpan(span, this.whole);
-        const query = {
-            from: all ? undefined : span.from,
-            to: all ? undefined : span.to,
-            columns: layout.columns,
-            rows: layout.rows,
-            ranks: layout.show,
-            by: layout.by === 'rank' ? undefined : layout.by,
-        };
+        const by = layout.by === 'rank' ? undefined : layout.by;
+        const part = { from: all ? undefined : span.from, to: all ? undefined : span.to, columns: layout.columns, rows: layout.rows };
+        const query = answerSource.isLive ? { ...part, ranks: layout.show, by } : { by };
         const answer = await answerSource.binary<answers.RasterHeader>(layout.recording, 'timeline', query, signal);
         const raster = answers.decodeRaster(answer, layout.ranks, answerSource.isLive ? { span, columns: layout.columns } : undefined);
         if (signal.aborted) return raster;
@@ -160,6 +162,17 @@ export class TimelineQueries {
         const query = { from: span.from, to: span.to, ranks: layout.show, most: 2 * MAX_CALLS };
         const columns = await answerSource.json<answers.CallColumns>(layout.recording, 'calls', query, signal);
         if (columns.many === null && !signal.aborted) this.calls.value = { span, list: answers.toCalls(columns, span.from), hasAnalysis };
+    }
+
+    async #queryRegions(layout: RasterLayout, span: TimeSpan, signal: AbortSignal): Promise<void> {
+        const known = this.regions.value;
+        if (known && covers(known.span, span) && (known.isComplete || !answerSource.isLive || isSameSpan(known.span, span))) return;
+        const query = answerSource.isLive ? { from: span.from, to: span.to, ranks: layout.show, most: MAX_REGIONS } : {};
+        // Regions are optional: a recording may have none.
+        const columns = await answerSource.json<RegionColumns>(layout.recording, 'regions', query, signal).catch(() => undefined);
+        if (!columns || signal.aborted) return;
+        const list = toRegions(columns);
+        this.regions.value = { span: answerSource.isLive ? span : this.whole, list, isComplete: list.length === columns.count };
     }
 
     async #queryMessages(layout: RasterLayout, span: TimeSpan, hasAnalysis: boolean, signal: AbortSignal): Promise<void> {

@@ -1,7 +1,9 @@
 // Tooltip for the cell or call under the pointer.
 
-import { bytes, nanoseconds, percent } from '../../units';
+import { bytes, count, nanoseconds, percent } from '../../units';
+import { regionAt } from './region-boxes';
 import { bestRaster, callAt, rowAt, type Scene, xToTime } from './scene';
+import type { Region, RegionTimes } from './thread-regions';
 import type { TimelineController } from './timeline-controller';
 import { type Call, cellDuration } from './timeline-data';
 
@@ -11,7 +13,8 @@ export function Tooltip({ controller, x, y }: { controller: TimelineController; 
     if (x < scene.gutter || y < scene.axis || row === undefined) return null;
     const time = xToTime(scene, x);
     const call = callAt(scene, row, time, y);
-    const lines = call ? callLines(call) : cellLines(scene, row, time);
+    const found = call ? undefined : regionAt(scene, row, time);
+    const lines = call ? callLines(call) : found ? regionLines(scene, found.region, found.thread) : cellLines(scene, row, time);
     if (lines.length === 0) return null;
     const isRight = x > scene.width - 260;
     const beside = isRight ? { right: `${scene.width - x + 12}px` } : { left: `${x + 12}px` };
@@ -32,6 +35,30 @@ function callLines(call: Call): string[] {
     if (call.received > 0) lines.push(`received ${bytes(call.received)}`);
     if (call.wait > 0) lines.push(`waited ${nanoseconds(call.wait)}${call.cause ? `: ${call.cause}` : ''}`);
     return lines;
+}
+
+const REGION_ACTIVITIES: [keyof RegionTimes, string][] = [
+    ['useful', 'computed'],
+    ['atEnd', 'waited at its end'],
+    ['barrier', 'waited at barriers'],
+    ['lock', 'waited for locks'],
+    ['mpi', 'in MPI'],
+    ['start', 'until it began'],
+    ['other', 'otherwise in the runtime'],
+];
+
+function regionLines(scene: Scene, region: Region, thread: number): string[] {
+    const { rank, executions, begin, end, duration, threads, isUnfinished } = region;
+    const times = threads[thread];
+    const long =
+        executions === 1 ? nanoseconds(duration) : `${count(executions)} executions, ${nanoseconds(duration)} in ${nanoseconds(end - begin)}`;
+    const share = (activity: keyof RegionTimes) => (times?.[activity] ?? 0) / Math.max(1, duration);
+    return [
+        `parallel region ${scene.regionName(region.site)}`,
+        `rank ${rank}, thread ${thread} of ${threads.length}`,
+        `${long} from ${nanoseconds(begin)}${isUnfinished ? ', unfinished' : ''}`,
+        ...REGION_ACTIVITIES.filter(([activity]) => share(activity) >= 0.005).map(([activity, name]) => `${name} ${percent(share(activity))}`),
+    ];
 }
 
 function cellLines(scene: Scene, row: number, time: number): string[] {

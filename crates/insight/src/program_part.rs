@@ -1,13 +1,15 @@
 //! Parts of a program's time, named so that they can be matched between runs.
 //!
-//! Numbers of call sites and nodes differ between recordings; the operation and the source location stay.
+//! Numbers of call sites and nodes differ between recordings; the operation and the source location stay, and its callers do where the
+//! recordings are opened together ([`Recording::open_all`]).
 
 use std::fmt;
 
 use serde::Serialize;
-use sintonia_insight::SourceLocation;
 use sintonia_mpi::FunctionId;
 use sintonia_recording::Recording;
+
+use crate::SourceLocation;
 
 /// An MPI operation at a source location.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

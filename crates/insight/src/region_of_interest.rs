@@ -1,0 +1,164 @@
+//! The region of interest of a report: a part of the run that all its figures are about.
+//!
+//! The region is found in the history of the whole run, and made a recording of its own ([`HistoryExcerpt`]); the analyses do not know that it
+//! is one. Only the waits are those of the whole run: what a call in the region waited for may be outside of it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use sintonia_program::graph::ProgramGraph;
+use sintonia_program::history::{CallId, ExcerptRow, History, HistoryExcerpt, Location};
+use sintonia_program::process_group::SingleProcess;
+use sintonia_program::region::{Region, RegionError, RegionSelection};
+use sintonia_recording::Recording;
+use sintonia_replay::Error;
+
+use crate::wait_states::{self, WaitInstance};
+
+/// A part of a recording.
+pub struct RegionOfInterest {
+    /// The part as a recording.
+    pub recording: Recording,
+    /// What it is.
+    pub description: RegionDescription,
+    /// The waits of each location in it, by rank and thread.
+    waits: BTreeMap<(u32, u32), Vec<WaitInstance>>,
+}
+
+/// What a region of interest is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RegionDescription {
+    /// Its name, as in "iterations 10 to 19 of the loop main (lu.c:30)".
+    pub name: String,
+    /// The ranks that have a part in it.
+    pub ranks: Vec<u32>,
+    /// Seconds from the begin of the run until the first rank begins with it.
+    pub begin_s: f64,
+    /// Seconds from the begin of the run until the last rank is done with it.
+    pub end_s: f64,
+    /// Seconds of the rank that spends most time in it.
+    pub seconds: f64,
+    /// Seconds of the whole run.
+    pub run_s: f64,
+    /// The most windows of a thread: the region is left and entered again.
+    pub windows: usize,
+    /// What is only known of the whole run, and therefore not in the report.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_known: Vec<&'static str>,
+}
+
+/// Why there is no such region.
+#[derive(Debug, thiserror::Error)]
+pub enum RegionOfInterestError {
+    /// The selection does not fit the run.
+    #[error(transparent)]
+    Region(#[from] RegionError),
+    /// The recording cannot be analysed.
+    #[error(transparent)]
+    Analysis(#[from] Error),
+}
+
+impl RegionOfInterest {
+    /// Selects a part of a recording. Every process of a group needs all of it, so each finds it by itself.
+    pub fn select(recording: Recording, selection: &RegionSelection) -> Result<RegionOfInterest, RegionOfInterestError> {
+        if recording.header.profile {
+            return Err(RegionError::Profile.into());
+        }
+        let history = History::read(&recording, &SingleProcess, &|| ()).map_err(Error::from)?;
+        let graph = match Region::needs_graph(selection) {
+            true => ProgramGraph::from_history(&recording, &history, &SingleProcess, &|| ()).map_err(Error::from)?,
+            false => ProgramGraph::default(),
+        };
+        let region = Region::find(&recording, &history, &graph, selection)?;
+        let excerpt = HistoryExcerpt::new(&recording, &history, &region.windows);
+        let cut = WaitCutter { history: &history, rows: &excerpt.rows };
+        let waits = wait_states::find_waits(&history);
+        let of_location =
+            |(index, location): (usize, &Location)| ((location.rank, location.calls.thread.into()), cut.waits_of(index, &waits[index]));
+        let waits = history.locations.iter().enumerate().map(of_location).collect();
+        let description = RegionDescription::new(&recording, &history, &region)?;
+        Ok(RegionOfInterest { recording: recording.restricted_to(excerpt.recording), description, waits })
+    }
+
+    /// The waits in the region, by location of its history.
+    pub(crate) fn waits(&self, history: &History) -> Vec<Vec<WaitInstance>> {
+        let of_location = |location: &Location| self.waits.get(&(location.rank, location.calls.thread.into())).cloned().unwrap_or_default();
+        history.locations.iter().map(of_location).collect()
+    }
+}
+
+impl RegionDescription {
+    fn new(recording: &Recording, history: &History, region: &Region) -> Result<RegionDescription, Error> {
+        let header = &recording.header;
+        let run_begin = header.ranks.iter().map(|rank| rank.begin_ns).min().unwrap_or(0);
+        let run_end = header.ranks.iter().map(|rank| rank.end_ns).max().unwrap_or(0);
+        let seconds = |ns: i64| ns as f64 / 1e9;
+        let windows = || region.windows.iter().flatten();
+        let begin = windows().map(|window| window.time.start).min().unwrap_or(run_begin);
+        let end = windows().map(|window| window.time.end).max().unwrap_or(run_begin);
+        let length = |windows: &Vec<_>| {
+            windows.iter().map(|window: &sintonia_program::history::RegionWindow| window.time.end - window.time.start).sum::<i64>()
+        };
+        let parts = history.locations.iter().zip(&region.windows).filter(|(_, windows)| !windows.is_empty());
+        let mut ranks: Vec<u32> = parts.map(|(location, _)| location.rank).collect();
+        ranks.dedup();
+        let has_files = header.ranks.iter().map(|rank| Ok(!recording.file_io(rank.rank)?.records.is_empty()));
+        let has_files = has_files.collect::<Result<Vec<bool>, Error>>()?.contains(&true);
+        let has_usage = header.ranks.iter().any(|rank| !rank.usage.is_empty());
+        let not_known = [(has_files, "files used through the C library"), (has_usage, "processor time and memory of the threads")];
+        Ok(RegionDescription {
+            name: region.name.clone(),
+            ranks,
+            begin_s: seconds(begin - run_begin),
+            end_s: seconds(end - run_begin),
+            seconds: seconds(region.windows.iter().map(length).max().unwrap_or(0)),
+            run_s: seconds(run_end - run_begin),
+            windows: region.windows.iter().map(Vec::len).max().unwrap_or(0),
+            not_known: not_known.into_iter().filter(|(has, _)| *has).map(|(_, what)| what).collect(),
+        })
+    }
+}
+
+/// Cuts the waits of a whole history by the windows of a part.
+struct WaitCutter<'a> {
+    history: &'a History,
+    rows: &'a [Vec<ExcerptRow>],
+}
+
+impl WaitCutter<'_> {
+    /// The waits of a location in the part.
+    fn waits_of(&self, index: usize, waits: &[WaitInstance]) -> Vec<WaitInstance> {
+        let calls = &self.history.locations[index].calls;
+        let mut cut = Vec::new();
+        let pieces = self.rows[index].iter().zip(0..).filter(|(row, _)| row.kind.is_time_in_call());
+        for (row, number) in pieces {
+            let first = waits.partition_point(|wait| wait.row < row.source);
+            // Those with a cause follow each other from the entry of the call; others end when it returns.
+            let mut begin = calls.enter[row.source as usize];
+            for wait in waits[first..].iter().take_while(|wait| wait.row == row.source) {
+                let span = match wait.cause {
+                    CallId::NONE => (calls.leave[row.source as usize] - wait.ns, calls.leave[row.source as usize]),
+                    _ => (begin, begin + wait.ns),
+                };
+                begin = if wait.cause == CallId::NONE { begin } else { span.1 };
+                let ns = span.1.min(row.span.1) - span.0.max(row.span.0);
+                if ns > 0 {
+                    cut.push(WaitInstance { row: number, ns, cause: self.in_part(wait.cause), ..*wait });
+                }
+            }
+        }
+        cut
+    }
+
+    /// A call as the part has it; one that is outside is the one before it in the part, or the first. None if its thread has no part.
+    fn in_part(&self, call: CallId) -> CallId {
+        let Some(index) = call.into_option().and_then(|call| self.history.location_index(call)) else { return CallId::NONE };
+        let rows = &self.rows[index];
+        let after = rows.partition_point(|row| row.source <= call.row);
+        let same = rows[..after].iter().rposition(|row| row.source == call.row && row.kind.is_time_in_call());
+        match same.or(after.checked_sub(1)).or(rows.first().map(|_| 0)) {
+            Some(row) => CallId { row: row as u32, ..call },
+            None => CallId::NONE,
+        }
+    }
+}

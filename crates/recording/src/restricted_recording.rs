@@ -1,0 +1,135 @@
+//! Reading a recording of which only a part counts: what is stored with times is cut by the windows of each thread.
+
+use std::ops::Range;
+
+use crate::call_table::{CallDescriptor, CallTable, DescriptorTotals};
+use crate::counters::{RankCounters, ThreadCounters};
+use crate::excerpt::{RecordingExcerpt, ThreadExcerpt};
+use crate::header::CallSiteDefinition;
+use crate::off_cpu::{OffCpuInterval, ThreadOffCpu};
+use crate::openmp::RegionExecution;
+use crate::recording::Recording;
+use crate::samples::ThreadSamples;
+use crate::totals::TotalsBuilder;
+
+impl Recording {
+    /// Only this part of the recording. Times are those of the whole run.
+    pub fn restricted_to(mut self, excerpt: RecordingExcerpt) -> Recording {
+        self.header.ranks.retain(|rank| excerpt.get(&rank.rank).is_some_and(|threads| !threads.is_empty()));
+        for rank in &mut self.header.ranks {
+            let threads = &excerpt[&rank.rank];
+            let windows = &threads[0].windows;
+            (rank.begin_ns, rank.end_ns) = windows.first().zip(windows.last()).map_or((0, 0), |(first, last)| (first.start, last.end));
+            rank.calls = threads.iter().map(ThreadExcerpt::counted_calls).sum();
+            rank.threads = threads.len() as u32;
+            rank.usage.clear();
+        }
+        self.header.sites.push(CallSiteDefinition { module: "outside of the region".into(), ..CallSiteDefinition::default() });
+        self.with_excerpt(excerpt)
+    }
+
+    /// Whether it is a part of a recording.
+    pub fn is_excerpt(&self) -> bool {
+        self.excerpt().is_some()
+    }
+
+    /// The threads of a rank in the part that this is; `None` if it is a whole recording.
+    pub fn excerpt_threads(&self, rank: u32) -> Option<&[ThreadExcerpt]> {
+        self.excerpt().map(|excerpt| excerpt.get(&rank).map_or(&[][..], Vec::as_slice))
+    }
+
+    /// The windows of a thread; those of the main thread for a thread that calls no MPI. `None` for a whole recording.
+    fn windows(&self, rank: u32, thread: u16) -> Option<&[Range<i64>]> {
+        let threads = self.excerpt_threads(rank)?;
+        let own = threads.iter().find(|own| own.calls.thread == thread).or(threads.first());
+        Some(own.map_or(&[][..], |own| &own.windows))
+    }
+
+    /// The calls of a rank that count in the part that this is, with all their communication; of a whole recording all calls.
+    pub fn counted_tables(&self, rank: u32) -> Result<Vec<CallTable>, crate::Error> {
+        match self.excerpt_threads(rank) {
+            Some(threads) => Ok(threads.iter().map(|thread| thread.counted.clone()).collect()),
+            None => self.tables(rank),
+        }
+    }
+
+    /// Totals of a rank's calls in a part; pieces of calls that count elsewhere have a time and no calls.
+    pub(crate) fn excerpt_totals(threads: &[ThreadExcerpt]) -> Vec<(CallDescriptor, DescriptorTotals)> {
+        let mut totals = TotalsBuilder::default();
+        threads.iter().for_each(|thread| totals.add_calls(&thread.counted));
+        let pieces = threads.iter().flat_map(|thread| &thread.uncounted_ns).map(|((function, site), ns)| {
+            let call = CallDescriptor { site: *site, ..CallDescriptor::new(*function) };
+            (call.uncounted_piece(), DescriptorTotals { total_ns: *ns, ..DescriptorTotals::default() })
+        });
+        totals.into_totals().into_iter().chain(pieces).collect()
+    }
+
+    /// Cuts the time off the processor by the windows of each thread.
+    pub(crate) fn cut_off_cpu(&self, rank: u32, threads: Vec<ThreadOffCpu>) -> Vec<ThreadOffCpu> {
+        let cut = |thread: ThreadOffCpu| match self.windows(rank, thread.thread) {
+            Some(windows) => cut_off_cpu(&thread, windows),
+            None => thread,
+        };
+        threads.into_iter().map(cut).collect()
+    }
+
+    /// Keeps the samples in the windows of each thread.
+    pub(crate) fn cut_samples(&self, rank: u32, threads: &mut [ThreadSamples]) {
+        for thread in threads {
+            if let Some(windows) = self.windows(rank, thread.thread) {
+                thread.samples.retain(|sample| contains(windows, sample.time));
+            }
+        }
+    }
+
+    /// Keeps the intervals whose middle is in the windows of each thread.
+    pub(crate) fn cut_counters(&self, rank: u32, mut counters: RankCounters) -> RankCounters {
+        for thread in &mut counters.threads {
+            if let Some(windows) = self.windows(rank, thread.thread) {
+                let mut kept = ThreadCounters::new(thread.thread);
+                let inside = thread.iter().filter(|interval| contains(windows, interval.begin + (interval.end - interval.begin) / 2));
+                inside.for_each(|interval| kept.push(interval.begin, interval.end, interval.values));
+                *thread = kept;
+            }
+        }
+        counters.threads.retain(|thread| !thread.is_empty());
+        counters
+    }
+
+    /// Keeps the regions of OpenMP that end in the windows of the main thread.
+    pub(crate) fn cut_openmp_regions(&self, rank: u32, regions: Vec<RegionExecution>) -> Vec<RegionExecution> {
+        let Some(windows) = self.excerpt_threads(rank).map(|threads| threads.first().map_or(&[][..], |main| &main.windows)) else {
+            return regions;
+        };
+        let mut inside: Vec<bool> = regions.iter().map(|region| contains(windows, region.end())).collect();
+        // A nested region names its enclosing one only by the order: both stay, or none.
+        for index in 1..regions.len() {
+            if regions[index].level > regions[index - 1].level {
+                inside[index] = inside[index - 1];
+            }
+        }
+        regions.into_iter().zip(inside).filter(|(_, inside)| *inside).map(|(region, _)| region).collect()
+    }
+}
+
+/// Whether a point in time is in one of the windows; a point on a border is in the earlier one.
+fn contains(windows: &[Range<i64>], time: i64) -> bool {
+    let index = windows.partition_point(|window| window.end < time);
+    windows.get(index).is_some_and(|window| window.start < time)
+}
+
+fn cut_off_cpu(thread: &ThreadOffCpu, windows: &[Range<i64>]) -> ThreadOffCpu {
+    let mut intervals = Vec::new();
+    for window in windows {
+        for interval in thread.intervals().iter().chain(thread.absences()) {
+            let (begin, end) = (interval.begin.max(window.start), interval.end.min(window.end));
+            if begin < end {
+                let share = (end - begin) as f64 / (interval.end - interval.begin).max(1) as f64;
+                let part = |ns: u64| (ns as f64 * share).round() as u64;
+                let (waiting_ns, blocked_ns) = (part(interval.waiting_ns), part(interval.blocked_ns));
+                intervals.push(OffCpuInterval { begin, end, waiting_ns, blocked_ns, ..*interval });
+            }
+        }
+    }
+    ThreadOffCpu::new(thread.thread, intervals)
+}
