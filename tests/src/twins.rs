@@ -12,6 +12,9 @@ use serde_json::Value;
 use crate::program::{make, with_included};
 use crate::{Mpi, Outcome, Process, Recording, record_command, tests_dir};
 
+/// The time limit of a run: beside other load, programs of short calls take minutes.
+const LIMIT_S: u64 = 600;
+
 /// A program of the corpus.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Twin {
@@ -151,7 +154,7 @@ impl Twin {
         let python = if self.is_python() { mpi.python_env.as_slice() } else { &[] };
         let temporary = variable("TMPDIR", folder.to_str().expect("paths of tests are text"));
         let threads = variable("OMP_NUM_THREADS", &self.threads.unwrap_or(1).to_string());
-        Process::new(command).env(&mpi.env).env(python).env(&temporary).env(&threads)
+        Process::new(command).env(&mpi.env).env(python).env(&temporary).env(&threads).limit(LIMIT_S)
     }
 
     fn built(&self, mpi: &Mpi) -> PathBuf {
