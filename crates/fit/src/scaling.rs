@@ -7,6 +7,7 @@
 
 mod averaging;
 mod bounded_vec;
+mod cholesky;
 mod correction;
 mod data_check;
 mod design;
@@ -30,7 +31,7 @@ mod validate;
 use crate::measurements::Measurements;
 pub use crate::measurements::{MAX_PARAMETERS, ParameterKind};
 use crate::sample::DEFAULT_CONFIDENCE;
-pub use averaging::{BasisTerm, LawAverage, LawSample, SampledForm};
+pub use averaging::{BasisFactor, BasisTerm, LawAverage, LawSample, SampledForm};
 pub use correction::{ErrorCorrelation, KrigingCorrection};
 pub use data_check::{InsufficientData, NamedSetting, next_value};
 use design::ExperimentDesign;
@@ -59,7 +60,10 @@ pub fn fit(measurements: &Measurements) -> Result<ScalingModel, InsufficientData
     let changed = validate::find_regime_change(&design, &summary, &settled);
     let model = build_model(measurements, &design, &summary, settled);
     let beyond = changed.map(|first| fit_extrapolation(measurements, first));
-    Ok(ScalingModel { beyond, average: averaging::average(measurements), ..model })
+    // Where the errors have a pattern over several parameters, no sum of products is near the truth: predictions follow the pattern.
+    let has_pattern = model.correction.is_some() && design.axes.len() > 1;
+    let average = if has_pattern { None } else { averaging::average(measurements) };
+    Ok(ScalingModel { beyond, average, ..model })
 }
 
 /// Fits the points from the given level of the single parameter upwards, for extrapolation.

@@ -26,10 +26,19 @@ pub(super) struct NoiseGrid {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NoiseDeviation {
     pub deviation: f64,
+    pub log_deviation: f64,
+    /// One over its square.
+    pub precision: f64,
     /// The logarithm of its probability, from the repetitions.
     pub log_probability: f64,
     /// The scale of the error of a further run.
     pub of_run: f64,
+}
+
+impl NoiseDeviation {
+    fn new(deviation: f64, log_probability: f64, of_run: f64) -> Self {
+        Self { deviation, log_deviation: deviation.ln(), precision: deviation.powi(-2), log_probability, of_run }
+    }
 }
 
 impl NoiseGrid {
@@ -53,7 +62,7 @@ impl NoiseGrid {
 
 fn noise_deviation(deviation: f64, typical_count: f64, freedom: f64, squares: f64) -> NoiseDeviation {
     if freedom == 0.0 {
-        return NoiseDeviation { deviation, log_probability: 0.0, of_run: deviation };
+        return NoiseDeviation::new(deviation, 0.0, deviation);
     }
     let parts = BETWEEN_RUNS.map(|(more, probability)| {
         let of_repetition = (deviation.powi(2) * typical_count / (1.0 + more * more)).max(MIN_VARIANCE);
@@ -62,7 +71,7 @@ fn noise_deviation(deviation: f64, typical_count: f64, freedom: f64, squares: f6
     });
     let log_probability = log_sum(parts.iter().map(|part| part.0));
     let variance: f64 = parts.iter().map(|(log, variance)| (log - log_probability).exp() * variance).sum();
-    NoiseDeviation { deviation, log_probability, of_run: variance.sqrt() }
+    NoiseDeviation::new(deviation, log_probability, variance.sqrt())
 }
 
 /// The logarithm of the sum of numbers given by their logarithms.
