@@ -60,9 +60,9 @@ pub fn fit(measurements: &Measurements) -> Result<ScalingModel, InsufficientData
     let changed = validate::find_regime_change(&design, &summary, &settled);
     let model = build_model(measurements, &design, &summary, settled);
     let beyond = changed.map(|first| fit_extrapolation(measurements, first));
-    // Where the errors have a pattern over several parameters, no sum of products is near the truth: predictions follow the pattern.
-    let has_pattern = model.correction.is_some() && design.axes.len() > 1;
-    let average = if has_pattern { None } else { averaging::average(measurements) };
+    // Where no sum of products is near the truth of several parameters, predictions follow the pattern of the errors.
+    let follows_pattern = model.correction.is_some() && design.axes.len() > 1;
+    let average = averaging::average(measurements).filter(|average| !(follows_pattern && average.is_rough()));
     Ok(ScalingModel { beyond, average, ..model })
 }
 

@@ -43,7 +43,7 @@ const CLOSE: f64 = 0.04;
 const NEGLIGIBLE_LOG_RATIO: f64 = 11.0;
 const COARSE_LOG_RATIO: f64 = 12.0;
 
-/// Averages over all laws; `None` with many parameters, with too few values, or with very many settings.
+/// Averages over all laws; `None` with many parameters, with too few values, with very many settings, or with numbers too extreme to weigh.
 pub(super) fn average(measurements: &Measurements) -> Option<LawAverage> {
     let settings: Vec<Vec<f64>> = measurements.points().iter().map(|point| point.at.clone()).collect();
     let parameters = measurements.parameters().len();
@@ -63,7 +63,7 @@ pub(super) fn average(measurements: &Measurements) -> Option<LawAverage> {
         coarse = problem.weigh_coarsely(COARSE_LOG_RATIO);
     }
     let weighed = problem.weigh(&EvidenceProblem::promising(&coarse), NEGLIGIBLE_LOG_RATIO);
-    sampling::sample(&problem, &weighed)
+    sampling::sample(&problem, &weighed).filter(|average| average.is_valid(parameters))
 }
 
 fn candidates(measurements: &Measurements, settings: &[Vec<f64>], noise: &NoiseGrid) -> CandidateSets {

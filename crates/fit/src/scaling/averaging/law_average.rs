@@ -15,7 +15,7 @@ const RUN_FREEDOM: f64 = 4.0;
 const ERRORS_PER_SAMPLE: usize = 4;
 /// The share of the samples that must agree on a change of the law.
 const MOST: f64 = 0.8;
-/// Values below this are zero.
+/// Values below this are zero, and values above its inverse are infinite.
 const TINY: f64 = 1e-300;
 
 /// Coefficients of one form, sampled from the posterior. In files, an array: the noise, the discrepancy, the error of a run, the coefficients.
@@ -67,7 +67,8 @@ impl SampledForm {
     /// The logarithm of the value of a sample at a setting.
     fn log_value_at(&self, sample: &LawSample, x: &[f64]) -> f64 {
         let sum: f64 = self.terms.iter().zip(&sample.coefficients).map(|(term, c)| c * term.value_at(x)).sum();
-        if self.is_reciprocal { -sum.max(TINY).ln() } else { sum.max(TINY).ln() }
+        let log = sum.clamp(TINY, 1.0 / TINY).ln();
+        if self.is_reciprocal { -log } else { log }
     }
 }
 
@@ -106,6 +107,14 @@ impl LawAverage {
         let same = changing.chunk_by(|a, b| a.0 == b.0).map(|same| (same[0].0, same.iter().map(|(_, count)| count).sum::<usize>()));
         let (cut, count) = same.max_by_key(|(_, count)| *count)?;
         (count as f64 >= MOST * self.samples().count() as f64).then_some(cut)
+    }
+
+    /// Whether the measurements deviate smoothly from every formula, by much more than noise.
+    pub(in crate::scaling) fn is_rough(&self) -> bool {
+        /// The size of such a deviation, relative to the noise.
+        const ROUGH: f64 = 4.0;
+        let rough = self.samples().filter(|(_, sample)| sample.discrepancy >= ROUGH).count();
+        2 * rough > self.samples().count()
     }
 
     /// The sample at this share of all.
