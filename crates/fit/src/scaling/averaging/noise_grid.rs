@@ -1,6 +1,7 @@
 //! The noise: standard deviations that are possible, with what repetitions say about each.
 
 use crate::measurements::Measurements;
+use std::f64::consts::TAU;
 
 /// The standard deviations of a setting's mean that are tried, as a logarithm of the value.
 const DEVIATIONS: usize = 15;
@@ -20,6 +21,8 @@ pub(super) struct NoiseGrid {
     /// The variance of each setting's mean, relative to that of a typical one.
     pub relative_variances: Vec<f64>,
     pub deviations: Vec<NoiseDeviation>,
+    /// The logarithm of the density of the repetitions around their means, over all sizes of the noise.
+    pub log_density: f64,
 }
 
 /// A possible standard deviation of a setting's mean.
@@ -55,8 +58,11 @@ impl NoiseGrid {
             (0..DEVIATIONS).map(|index| noise_deviation(deviation(index), typical_count, freedom, squares)).collect();
         let all = log_sum(deviations.iter().map(|deviation| deviation.log_probability));
         deviations.iter_mut().for_each(|deviation| deviation.log_probability -= all);
+        let runs: usize = logs.iter().map(Vec::len).sum();
+        let counts: f64 = logs.iter().map(|logs| (logs.len() as f64).ln()).sum();
+        let log_density = all - (DEVIATIONS as f64).ln() - 0.5 * (runs as f64 * TAU.ln() + counts);
         let relative_variances = logs.iter().map(|logs| typical_count / logs.len() as f64).collect();
-        Self { log_values, relative_variances, deviations }
+        Self { log_values, relative_variances, deviations, log_density }
     }
 }
 
