@@ -21,11 +21,19 @@ const MAX_SUMS: [usize; 4] = [150, 400, 600, 400];
 const BEAM: usize = 50;
 const FURTHER_TERMS: usize = 40;
 
-/// With two parameters, factors of at least this weight are combined; with more, there are more combinations.
-const MIN_WEIGHT_OF_TWO: f64 = 0.1;
-const MIN_WEIGHT_OF_MORE: f64 = 0.15;
-/// The most probable products that are used.
-const MAX_PRODUCTS: usize = 700;
+/// Which products are used.
+struct ProductLimits {
+    /// The least weight of a factor.
+    factor_weight: f64,
+    /// The most natures of each parameter that are combined.
+    natures: usize,
+    /// The most probable products.
+    products: usize,
+}
+
+const LIMITS_OF_TWO_PARAMETERS: ProductLimits = ProductLimits { factor_weight: 0.1, natures: 3, products: 700 };
+/// There are more combinations of more parameters.
+const LIMITS_OF_MORE_PARAMETERS: ProductLimits = ProductLimits { factor_weight: 0.15, natures: 2, products: 700 };
 
 /// The relative error below which sums are not told apart.
 const RESOLUTION: f64 = 5e-4;
@@ -34,15 +42,18 @@ const SLIGHTLY_NEGATIVE: f64 = -0.02;
 const CLEARLY_NEGATIVE: f64 = -0.3;
 const SLIGHTLY_NEGATIVE_LOG_PRIOR: f64 = -8.0;
 
-/// The most natures of each parameter that are combined with more than two parameters.
-const MAX_NATURES: usize = 2;
-
 /// Products of one usual factor of each parameter, with what they are worth.
 struct Products {
     terms: Vec<BasisTerm>,
-    /// For each combination of natures its logarithmic probability, and the logarithmic weight of each product.
-    natures: Vec<(f64, Vec<f64>)>,
+    by_nature: Vec<NatureWeights>,
     /// The logarithmic weight of each product, over all natures.
+    log_weights: Vec<f64>,
+}
+
+/// What the products are worth for one combination of natures of the parameters.
+struct NatureWeights {
+    log_probability: f64,
+    /// The logarithm of the weight of each product; together they weigh one.
     log_weights: Vec<f64>,
 }
 
@@ -72,44 +83,52 @@ fn is_constant(term: &BasisTerm) -> bool {
 
 impl Products {
     fn of_kinds(kinds: &[ParameterKind]) -> Self {
-        let least = if kinds.len() == 2 { MIN_WEIGHT_OF_TWO } else { MIN_WEIGHT_OF_MORE };
-        let is_usual = |kind: ParameterKind, term: &usize| natures(kind).iter().any(|(nature, _)| nature.weight(*term) >= least);
-        let usual: Vec<Vec<usize>> = kinds.iter().map(|kind| (0..TERMS.len()).filter(|term| is_usual(*kind, term)).collect()).collect();
-        let factors = |(exponent, log): (f64, LogFactor)| BasisFactor::new(exponent, log);
-        let combined = choices(&usual);
-        let most = if kinds.len() == 2 { usize::MAX } else { MAX_NATURES };
-        let possible: Vec<Vec<(Nature, f64)>> = kinds.iter().map(|kind| natures(*kind).into_iter().take(most).collect()).collect();
-        let mut by_nature: Vec<(f64, Vec<f64>)> = choices(&possible).iter().map(|natures| weigh_products(natures, &combined)).collect();
-        let log_weight = |product: usize| log_sum(by_nature.iter().map(move |(belief, weights)| belief + weights[product]));
-        let log_weights: Vec<f64> = (0..combined.len()).map(log_weight).collect();
-        let mut order: Vec<usize> = (0..combined.len()).collect();
+        let limits = if kinds.len() == 2 { LIMITS_OF_TWO_PARAMETERS } else { LIMITS_OF_MORE_PARAMETERS };
+        let products = choices(&kinds.iter().map(|kind| usual_factors(*kind, limits.factor_weight)).collect::<Vec<_>>());
+        let possible: Vec<Vec<(Nature, f64)>> =
+            kinds.iter().map(|kind| natures(*kind).into_iter().take(limits.natures).collect()).collect();
+        let mut by_nature: Vec<NatureWeights> = choices(&possible).iter().map(|natures| NatureWeights::new(natures, &products)).collect();
+        let log_weight = |product: usize| log_sum(by_nature.iter().map(move |of| of.log_probability + of.log_weights[product]));
+        let log_weights: Vec<f64> = (0..products.len()).map(log_weight).collect();
+        let mut order: Vec<usize> = (0..products.len()).collect();
         order.sort_by(|a, b| log_weights[*b].total_cmp(&log_weights[*a]));
-        order.truncate(if kinds.len() == 2 { usize::MAX } else { MAX_PRODUCTS });
-        let term = |product: &usize| {
-            BasisTerm::new(combined[*product].iter().map(|factor| factors((TERMS[*factor].0, TERMS[*factor].1))).collect())
-        };
-        by_nature.iter_mut().for_each(|(_, weights)| *weights = order.iter().map(|product| weights[*product]).collect());
+        order.truncate(limits.products);
+        let in_order = |weights: &[f64]| order.iter().map(|product| weights[*product]).collect();
+        by_nature.iter_mut().for_each(|of| of.log_weights = in_order(&of.log_weights));
         Self {
-            terms: order.iter().map(term).collect(),
-            natures: by_nature,
-            log_weights: order.iter().map(|product| log_weights[*product]).collect(),
+            terms: order.iter().map(|product| product_of(&products[*product])).collect(),
+            by_nature,
+            log_weights: in_order(&log_weights),
         }
     }
 
     /// The logarithmic prior probability of a sum: natures hold for all of its terms.
     fn log_prior(&self, sum: &[usize]) -> f64 {
         let orders: f64 = (1..=sum.len()).map(|k| k as f64).product();
-        let of_nature = |(belief, weights): &(f64, Vec<f64>)| belief + sum.iter().map(|term| weights[*term]).sum::<f64>();
-        log_sum(self.natures.iter().map(of_nature)) + orders.ln() + NUMBER_OF_TERMS[sum.len() - 1].ln()
+        let of_nature = |of: &NatureWeights| of.log_probability + sum.iter().map(|term| of.log_weights[*term]).sum::<f64>();
+        log_sum(self.by_nature.iter().map(of_nature)) + orders.ln() + NUMBER_OF_TERMS[sum.len() - 1].ln()
     }
 }
 
-/// The logarithmic probability of natures of the parameters, and the logarithmic weights of products given these, which add up to one.
-fn weigh_products(natures: &[(Nature, f64)], products: &[Vec<usize>]) -> (f64, Vec<f64>) {
-    let weight = |product: &Vec<usize>| natures.iter().zip(product).map(|((nature, _), factor)| nature.weight(*factor).ln()).sum::<f64>();
-    let weights: Vec<f64> = products.iter().map(weight).collect();
-    let all = log_sum(weights.iter().copied());
-    (natures.iter().map(|(_, belief)| belief.ln()).sum(), weights.into_iter().map(|weight| weight - all).collect())
+impl NatureWeights {
+    fn new(natures: &[(Nature, f64)], products: &[Vec<usize>]) -> Self {
+        let weight =
+            |product: &Vec<usize>| natures.iter().zip(product).map(|((nature, _), factor)| nature.weight(*factor).ln()).sum::<f64>();
+        let weights: Vec<f64> = products.iter().map(weight).collect();
+        let all = log_sum(weights.iter().copied());
+        let log_probability = natures.iter().map(|(_, probability)| probability.ln()).sum();
+        Self { log_probability, log_weights: weights.into_iter().map(|weight| weight - all).collect() }
+    }
+}
+
+/// The usual factors of a parameter that weigh at least this much, whatever it is.
+fn usual_factors(kind: ParameterKind, least: f64) -> Vec<usize> {
+    (0..TERMS.len()).filter(|factor| natures(kind).iter().any(|(nature, _)| nature.weight(*factor) >= least)).collect()
+}
+
+/// The product of one usual factor of each parameter.
+fn product_of(factors: &[usize]) -> BasisTerm {
+    BasisTerm::new(factors.iter().map(|factor| BasisFactor::new(TERMS[*factor].0, TERMS[*factor].1)).collect())
 }
 
 /// All ways of choosing one item of each list.
