@@ -146,6 +146,14 @@ impl Measurements {
         Self { parameters: self.parameters.clone(), points, parameter_kinds: self.parameter_kinds }
     }
 
+    /// All but one value of a point, and without the point if it has no other.
+    pub(crate) fn without_run(&self, point: usize, run: usize) -> Self {
+        let mut points = self.points.clone();
+        points[point].values.remove(run);
+        points.retain(|point| !point.values.is_empty());
+        Self { parameters: self.parameters.clone(), points, parameter_kinds: self.parameter_kinds }
+    }
+
     /// The distinct values of a parameter, sorted.
     pub fn distinct_values(&self, parameter: usize) -> Vec<f64> {
         let mut values: Vec<f64> = self.points.iter().map(|p| p.at[parameter]).collect();

@@ -7,6 +7,7 @@
 
 mod averaging;
 mod bounded_vec;
+mod cholesky;
 mod correction;
 mod data_check;
 mod design;
@@ -30,7 +31,7 @@ mod validate;
 use crate::measurements::Measurements;
 pub use crate::measurements::{MAX_PARAMETERS, ParameterKind};
 use crate::sample::DEFAULT_CONFIDENCE;
-pub use averaging::{BasisTerm, LawAverage, LawSample, SampledForm};
+pub use averaging::{BasisFactor, BasisTerm, LawAverage, LawSample, SampledForm};
 pub use correction::{ErrorCorrelation, KrigingCorrection};
 pub use data_check::{InsufficientData, NamedSetting, next_value};
 use design::ExperimentDesign;
@@ -53,13 +54,21 @@ const MEAN_ABS_OF_NORMAL: f64 = 0.8;
 /// Fits a scaling model.
 pub fn fit(measurements: &Measurements) -> Result<ScalingModel, InsufficientData> {
     data_check::check(measurements)?;
+    let explained = averaging::explain(measurements);
+    // Without the disturbed runs there may be too few.
+    let is_enough = data_check::check(&explained.measurements).is_ok();
+    let (measurements, disturbed) = if is_enough { (&explained.measurements, explained.disturbed) } else { (measurements, 0) };
     let design = ExperimentDesign::from_measurements(measurements);
     let summary = SummarisedPoints::from_measurements(measurements);
     let settled = validate::fit_validated(&design, &summary);
     let changed = validate::find_regime_change(&design, &summary, &settled);
-    let model = build_model(measurements, &design, &summary, settled);
+    let mut model = build_model(measurements, &design, &summary, settled);
+    model.noise.outliers += disturbed;
     let beyond = changed.map(|first| fit_extrapolation(measurements, first));
-    Ok(ScalingModel { beyond, average: averaging::average(measurements), ..model })
+    // Where no sum of products is near the truth of several parameters, predictions follow the pattern of the errors.
+    let follows_pattern = model.correction.is_some() && design.axes.len() > 1;
+    let average = explained.average.filter(|average| is_enough && !(follows_pattern && average.is_rough()));
+    Ok(ScalingModel { beyond, average, ..model })
 }
 
 /// Fits the points from the given level of the single parameter upwards, for extrapolation.

@@ -296,7 +296,7 @@ fn is_valid_model(model: &scaling::ScalingModel, parameters: &[String]) -> bool 
                 && correction.likeness.goes_on.len() == parameters.len()
                 && correction.points.iter().all(|point| positive(point))
         })
-        && model.average.as_ref().is_none_or(|average| parameters.len() == 1 && average.is_valid())
+        && model.average.as_ref().is_none_or(|average| average.is_valid(parameters.len()))
         && model.beyond.as_ref().is_none_or(|beyond| {
             beyond.parameter < parameters.len() && beyond.model.beyond.is_none() && is_valid_model(&beyond.model, parameters)
         })

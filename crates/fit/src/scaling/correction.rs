@@ -4,6 +4,7 @@
 //! neighbouring settings: near the measurements the errors around a setting correct its prediction, just beyond them the trend of the last
 //! errors does, and far away the formula stands alone.
 
+use super::cholesky::CholeskyFactor;
 use super::design::{ExperimentDesign, ParameterAxis};
 use serde::{Deserialize, Serialize};
 
@@ -129,60 +130,28 @@ pub(super) fn leave_one_out_error(design: &ExperimentDesign, errors: &[f64], lik
     let all: Vec<usize> = (0..design.n_points).collect();
     let kriging = KrigingSystem::new(design, &all, likeness);
     let shares = kriging.solve_weights(errors);
-    all.iter().map(|i| (shares[*i] / kriging.inverse_diagonal(*i)).abs()).sum::<f64>() / all.len() as f64
+    all.iter().map(|i| (shares[*i] / kriging.factor.inverse_diagonal(*i)).abs()).sum::<f64>() / all.len() as f64
 }
 
-/// The kriging equations, factorised (lower Cholesky factor).
+/// The kriging equations, factorised.
 struct KrigingSystem<'k> {
     known: &'k [usize],
-    root: Vec<f64>,
+    factor: CholeskyFactor,
 }
 
 impl<'k> KrigingSystem<'k> {
     fn new(design: &ExperimentDesign, known: &'k [usize], likeness: &ErrorCorrelation) -> Self {
+        /// Points that resemble each other leave at least this variance.
+        const LEAST_VARIANCE: f64 = 1e-12;
         let between = PairCorrelations::new(design, likeness);
-        let size = known.len();
-        let entry =
-            |k: usize| between.between_points(known[k / size], known[k % size]) + if k / size == k % size { likeness.own } else { 0.0 };
-        let mut root: Vec<f64> = (0..size * size).map(entry).collect();
-        for i in 0..size {
-            for j in 0..=i {
-                let (before, row) = root.split_at_mut(i * size);
-                let other = if i == j { &row[..j] } else { &before[j * size..j * size + j] };
-                let rest = row[j] - row[..j].iter().zip(other).map(|(a, b)| a * b).sum::<f64>();
-                row[j] = if i == j { rest.max(1e-12).sqrt() } else { rest / before[j * size + j] };
-            }
-        }
-        Self { known, root }
+        let entry = |i: usize, j: usize| between.between_points(known[i], known[j]) + if i == j { likeness.own } else { 0.0 };
+        Self { known, factor: CholeskyFactor::with_least_variance(known.len(), LEAST_VARIANCE, entry) }
     }
 
     /// The kriging weights of known errors.
     fn solve_weights(&self, errors: &[f64]) -> Vec<f64> {
-        let size = self.known.len();
-        let mut right: Vec<f64> = self.known.iter().map(|&i| errors[i]).collect();
-        self.forward_substitute(0, &mut right);
-        for i in (0..size).rev() {
-            let known: f64 = (i + 1..size).map(|k| self.root[k * size + i] * right[k]).sum();
-            right[i] = (right[i] - known) / self.root[i * size + i];
-        }
-        right
-    }
-
-    /// A diagonal entry of the inverse.
-    fn inverse_diagonal(&self, index: usize) -> f64 {
-        let mut column = vec![0.0; self.known.len()];
-        column[index] = 1.0;
-        self.forward_substitute(index, &mut column);
-        column.iter().map(|v| v * v).sum()
-    }
-
-    /// Solves the lower triangular system in place, from the first nonzero row.
-    fn forward_substitute(&self, first: usize, right: &mut [f64]) {
-        let size = right.len();
-        for i in first..size {
-            let known: f64 = (first..i).map(|k| self.root[i * size + k] * right[k]).sum();
-            right[i] = (right[i] - known) / self.root[i * size + i];
-        }
+        let known: Vec<f64> = self.known.iter().map(|&i| errors[i]).collect();
+        self.factor.solve_upper(&self.factor.solve_lower(&known))
     }
 }
 

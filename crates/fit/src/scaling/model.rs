@@ -1,6 +1,7 @@
 //! A fitted scaling model: weighted hypotheses, the one to display, and predictions from all of them.
 
 use super::averaging::{LawAverage, LawSample, SampledForm};
+use super::cholesky::CholeskyFactor;
 use super::correction::KrigingCorrection;
 use super::ensemble_member::{EnsembleMember, TermFactor};
 use crate::split_mix::SplitMix64;
@@ -110,7 +111,7 @@ impl ScalingModel {
         let own = self.ensemble_quantiles(x, measured, confidence);
         let Some(average) = &self.average else { return own };
         let tail = 0.5 * (1.0 - confidence);
-        let [low, quarter, middle, three_quarters, high] = average.quantiles(x[0], measured, [tail, 0.25, 0.5, 0.75, 1.0 - tail]);
+        let [low, quarter, middle, three_quarters, high] = average.quantiles(x, measured, [tail, 0.25, 0.5, 0.75, 1.0 - tail]);
         // The simplest formula is the better guess unless the laws together contradict it.
         let is_plausible = (quarter..=three_quarters).contains(&own[1]);
         [low, if is_plausible { own[1] } else { middle }, high]
@@ -134,11 +135,11 @@ impl ScalingModel {
         const SETTINGS: i32 = 9;
         /// By how much the formula may be outside of the interval.
         const TOLERANCE: f64 = 1.1;
-        let Some(average) = &self.average else { return false };
+        let Some(average) = self.average.as_ref().filter(|_| self.parameters.len() == 1) else { return false };
         let (low, high) = (self.smallest[0], self.reference[0]);
         let settings = (0..SETTINGS).map(|step| low * (high / low).powf(f64::from(step) / f64::from(SETTINGS - 1)));
         let mut outside = settings.filter(|x| {
-            let [low, high] = average.quantiles(*x, false, [0.025, 0.975]);
+            let [low, high] = average.quantiles(&[*x], false, [0.025, 0.975]);
             let (shown, _) = self.shown.value_and_error_at(&[*x], &self.reference);
             !(low / TOLERANCE..=high * TOLERANCE).contains(&shown)
         });
@@ -184,10 +185,9 @@ impl ScalingModel {
         let member = chosen.unwrap_or(&self.members[0]);
         let stretch = random.scaled_chi_squared(member.freedom).sqrt().recip();
         let size = member.coefficients.len();
-        let root = cholesky(&member.covariance, size);
+        let root = CholeskyFactor::new(size, |i, j| member.covariance[i * size + j]);
         let normals: Vec<f64> = (0..size).map(|_| stretch * random.standard_normal()).collect();
-        let coefficients =
-            (0..size).map(|i| member.coefficients[i] + (0..=i).map(|j| root[i * size + j] * normals[j]).sum::<f64>()).collect();
+        let coefficients = member.coefficients.iter().zip(root.multiply(&normals)).map(|(middle, error)| middle + error).collect();
         let deviation = random.standard_normal();
         let beyond = self.beyond.as_ref().map(|b| Box::new(b.model.sample_curve(random)));
         PosteriorCurve { model: self, law: SampledLaw::Member { member, coefficients, beyond }, deviation }
@@ -214,7 +214,7 @@ impl PosteriorCurve<'_> {
     /// Its value at a setting, which is never negative.
     pub fn value_at(&self, x: &[f64]) -> f64 {
         let (member, coefficients) = match &self.law {
-            SampledLaw::Averaged { average, form, sample } => return average.sample_value_at(form, sample, self.deviation, x[0]),
+            SampledLaw::Averaged { average, form, sample } => return average.sample_value_at(form, sample, self.deviation, x),
             SampledLaw::Member { beyond: Some(beyond), .. } if self.model.extrapolation_model(x).is_some() => return beyond.value_at(x),
             SampledLaw::Member { member, coefficients, .. } => (member, coefficients),
         };
@@ -289,20 +289,4 @@ fn find_root(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
         }
     }
     0.5 * (low + high)
-}
-
-/// The lower Cholesky factor; zero where no variance is left.
-fn cholesky(matrix: &[f64], size: usize) -> Vec<f64> {
-    let mut root = vec![0.0; size * size];
-    for i in 0..size {
-        for j in 0..=i {
-            let rest = matrix[i * size + j] - (0..j).map(|k| root[i * size + k] * root[j * size + k]).sum::<f64>();
-            root[i * size + j] = match (i == j, root[j * size + j] > 0.0) {
-                (true, _) => rest.max(0.0).sqrt(),
-                (false, true) => rest / root[j * size + j],
-                (false, false) => 0.0,
-            };
-        }
-    }
-    root
 }

@@ -184,6 +184,24 @@ fn far_out_repetitions_are_told_and_do_not_lead_astray() {
 }
 
 #[test]
+fn a_single_disturbed_run_is_left_out() {
+    // Two runs of each of four sizes, 2 % noise; one of the eight runs was 60 % slower.
+    let cubic = |x: &[f64]| 1e-9 * x[0].powi(3);
+    let mut random = SplitMix64::new(47);
+    let mut values = |x: f64| (0..2).map(|_| cubic(&[x]) * (0.02 * random.standard_normal()).exp()).collect();
+    let mut points = [400.0, 500.0, 600.0, 800.0].map(|x| DataPoint { at: vec![x], values: values(x) }).to_vec();
+    let [undisturbed_low, _, undisturbed_high] = interval_of(&points);
+    points[2].values[1] *= 1.6;
+    let [low, middle, high] = interval_of(&points);
+    assert!((middle / cubic(&[2000.0]) - 1.0).abs() < 0.1, "{middle}");
+    assert!(high / low < 1.5 * undisturbed_high / undisturbed_low, "{} and {}", high / low, undisturbed_high / undisturbed_low);
+}
+
+fn interval_of(points: &[DataPoint]) -> [f64; 3] {
+    fit(&Measurements::new(vec!["n".into()], points.to_vec()).unwrap()).unwrap().predict_mean(&[2000.0])
+}
+
+#[test]
 fn an_error_that_does_not_grow_with_the_value_is_noticed() {
     let mut random = SplitMix64::new(23);
     let mut values = |x: f64| (0..8).map(|_| 2.0 * x * x + 30.0 + 3.0 * (2.0 * random.uniform() - 1.0)).collect();

@@ -1,11 +1,11 @@
-//! A term of a law.
+//! The terms of laws: products of one factor of each parameter.
 
 use crate::scaling::hypothesis::LogFactor;
 use serde::{Deserialize, Serialize};
 
-/// A term `x^exponent * log(x)`, perhaps only above or up to some value.
+/// A factor `x^exponent * log(x)`, perhaps only above or up to some value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct BasisTerm {
+pub struct BasisFactor {
     /// The exponent.
     pub exponent: f64,
     /// The logarithm.
@@ -18,7 +18,7 @@ pub struct BasisTerm {
     pub up_to: Option<f64>,
 }
 
-impl BasisTerm {
+impl BasisFactor {
     pub(super) fn new(exponent: f64, log: LogFactor) -> Self {
         Self { exponent, log, above: None, up_to: None }
     }
@@ -33,5 +33,42 @@ impl BasisTerm {
         };
         let counts = self.above.is_none_or(|cut| x > cut) && self.up_to.is_none_or(|cut| x <= cut);
         if counts { x.powf(self.exponent) * log } else { 0.0 }
+    }
+
+    fn is_valid(&self) -> bool {
+        self.exponent.is_finite() && [self.above, self.up_to].into_iter().flatten().all(f64::is_finite)
+    }
+}
+
+/// A product of one factor of each parameter.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct BasisTerm {
+    factors: Vec<BasisFactor>,
+}
+
+impl BasisTerm {
+    pub(super) fn new(factors: Vec<BasisFactor>) -> Self {
+        Self { factors }
+    }
+
+    /// The factor of each parameter.
+    pub fn factors(&self) -> &[BasisFactor] {
+        &self.factors
+    }
+
+    /// Its value.
+    pub fn value_at(&self, x: &[f64]) -> f64 {
+        self.factors.iter().zip(x).map(|(factor, x)| factor.value_at(*x)).product()
+    }
+
+    pub(super) fn is_valid(&self, parameters: usize) -> bool {
+        self.factors.len() == parameters && self.factors.iter().all(BasisFactor::is_valid)
+    }
+}
+
+impl From<BasisFactor> for BasisTerm {
+    fn from(factor: BasisFactor) -> Self {
+        Self::new(vec![factor])
     }
 }

@@ -15,7 +15,7 @@ const RUN_FREEDOM: f64 = 4.0;
 const ERRORS_PER_SAMPLE: usize = 4;
 /// The share of the samples that must agree on a change of the law.
 const MOST: f64 = 0.8;
-/// Values below this are zero.
+/// Values below this are zero, and values above its inverse are infinite.
 const TINY: f64 = 1e-300;
 
 /// Coefficients of one form, sampled from the posterior. In files, an array: the noise, the discrepancy, the error of a run, the coefficients.
@@ -65,17 +65,18 @@ pub struct SampledForm {
 
 impl SampledForm {
     /// The logarithm of the value of a sample at a setting.
-    fn log_value_at(&self, sample: &LawSample, x: f64) -> f64 {
+    fn log_value_at(&self, sample: &LawSample, x: &[f64]) -> f64 {
         let sum: f64 = self.terms.iter().zip(&sample.coefficients).map(|(term, c)| c * term.value_at(x)).sum();
-        if self.is_reciprocal { -sum.max(TINY).ln() } else { sum.max(TINY).ln() }
+        let log = sum.clamp(TINY, 1.0 / TINY).ln();
+        if self.is_reciprocal { -log } else { log }
     }
 }
 
-/// All laws of one parameter that explain the measurements.
+/// All laws that explain the measurements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LawAverage {
-    /// The measured range.
-    pub range: SettingRange,
+    /// The measured range of each parameter.
+    pub ranges: Vec<SettingRange>,
     /// The forms that have samples.
     pub forms: Vec<SampledForm>,
 }
@@ -86,7 +87,7 @@ impl LawAverage {
     }
 
     /// The quantiles at a setting, of one further measurement or of the true value.
-    pub fn quantiles<const N: usize>(&self, x: f64, measured: bool, probabilities: [f64; N]) -> [f64; N] {
+    pub fn quantiles<const N: usize>(&self, x: &[f64], measured: bool, probabilities: [f64; N]) -> [f64; N] {
         let mut logs = Vec::with_capacity(ERRORS_PER_SAMPLE * self.forms.iter().map(|form| form.samples.len()).sum::<usize>());
         for ((form, sample), errors) in self.samples().zip(standard_errors().chunks_exact(ERRORS_PER_SAMPLE).cycle()) {
             let value = form.log_value_at(sample, x);
@@ -98,14 +99,22 @@ impl LawAverage {
         probabilities.map(|p| interpolated_quantile(&logs, p).exp())
     }
 
-    /// The value at which the law changes, if most samples say so.
+    /// The value of the single parameter at which the law changes, if most samples say so.
     pub fn change_point(&self) -> Option<f64> {
-        let cut = |form: &SampledForm| form.terms.iter().find_map(|term| term.above.or(term.up_to));
+        let cut = |form: &SampledForm| form.terms.iter().flat_map(BasisTerm::factors).find_map(|factor| factor.above.or(factor.up_to));
         let mut changing: Vec<(f64, usize)> = self.forms.iter().filter_map(|form| Some((cut(form)?, form.samples.len()))).collect();
         changing.sort_by(|a, b| a.0.total_cmp(&b.0));
         let same = changing.chunk_by(|a, b| a.0 == b.0).map(|same| (same[0].0, same.iter().map(|(_, count)| count).sum::<usize>()));
         let (cut, count) = same.max_by_key(|(_, count)| *count)?;
         (count as f64 >= MOST * self.samples().count() as f64).then_some(cut)
+    }
+
+    /// Whether the measurements deviate smoothly from every formula, by much more than noise.
+    pub(in crate::scaling) fn is_rough(&self) -> bool {
+        /// The size of such a deviation, relative to the noise.
+        const ROUGH: f64 = 4.0;
+        let rough = self.samples().filter(|(_, sample)| sample.discrepancy >= ROUGH).count();
+        2 * rough > self.samples().count()
     }
 
     /// The sample at this share of all.
@@ -116,29 +125,27 @@ impl LawAverage {
     }
 
     /// The value of a sample at a setting, with its deviation from the formula in standard deviations.
-    pub(in crate::scaling) fn sample_value_at(&self, form: &SampledForm, sample: &LawSample, deviation: f64, x: f64) -> f64 {
+    pub(in crate::scaling) fn sample_value_at(&self, form: &SampledForm, sample: &LawSample, deviation: f64, x: &[f64]) -> f64 {
         (form.log_value_at(sample, x) + self.deviation_at(sample, x) * deviation).exp()
     }
 
     /// Whether an average read from a file can be used.
-    pub fn is_valid(&self) -> bool {
+    pub fn is_valid(&self, parameters: usize) -> bool {
         let is_form_valid = |form: &SampledForm| {
-            let is_term_valid =
-                |term: &BasisTerm| term.exponent.is_finite() && [term.above, term.up_to].into_iter().flatten().all(f64::is_finite);
             let is_sample_valid = |sample: &LawSample| {
                 let numbers = [sample.noise, sample.discrepancy, sample.of_run].into_iter().chain(sample.coefficients.iter().copied());
                 sample.coefficients.len() == form.terms.len() && numbers.into_iter().all(|number| number >= 0.0 && number.is_finite())
             };
-            !form.samples.is_empty() && form.terms.iter().all(is_term_valid) && form.samples.iter().all(is_sample_valid)
+            !form.samples.is_empty() && form.terms.iter().all(|term| term.is_valid(parameters)) && form.samples.iter().all(is_sample_valid)
         };
-        let SettingRange { low, high } = self.range;
-        0.0 < low && low <= high && high.is_finite() && !self.forms.is_empty() && self.forms.iter().all(is_form_valid)
+        let are_ranges_valid = self.ranges.len() == parameters && self.ranges.iter().all(|range| range.is_valid());
+        are_ranges_valid && !self.forms.is_empty() && self.forms.iter().all(is_form_valid)
     }
 
-    fn deviation_at(&self, sample: &LawSample, x: f64) -> f64 {
+    fn deviation_at(&self, sample: &LawSample, x: &[f64]) -> f64 {
         match sample.discrepancy {
             0.0 => 0.0,
-            size => sample.noise * size * discrepancy::deviation_at(x, self.range, size),
+            size => sample.noise * size * discrepancy::deviation_at(x, &self.ranges, size),
         }
     }
 }

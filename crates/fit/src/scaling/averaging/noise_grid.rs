@@ -1,6 +1,7 @@
 //! The noise: standard deviations that are possible, with what repetitions say about each.
 
 use crate::measurements::Measurements;
+use std::f64::consts::TAU;
 
 /// The standard deviations of a setting's mean that are tried, as a logarithm of the value.
 const DEVIATIONS: usize = 15;
@@ -20,16 +21,27 @@ pub(super) struct NoiseGrid {
     /// The variance of each setting's mean, relative to that of a typical one.
     pub relative_variances: Vec<f64>,
     pub deviations: Vec<NoiseDeviation>,
+    /// The logarithm of the density of the repetitions around their means, over all sizes of the noise.
+    pub log_density: f64,
 }
 
 /// A possible standard deviation of a setting's mean.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NoiseDeviation {
     pub deviation: f64,
+    pub log_deviation: f64,
+    /// One over its square.
+    pub precision: f64,
     /// The logarithm of its probability, from the repetitions.
     pub log_probability: f64,
     /// The scale of the error of a further run.
     pub of_run: f64,
+}
+
+impl NoiseDeviation {
+    fn new(deviation: f64, log_probability: f64, of_run: f64) -> Self {
+        Self { deviation, log_deviation: deviation.ln(), precision: deviation.powi(-2), log_probability, of_run }
+    }
 }
 
 impl NoiseGrid {
@@ -46,14 +58,17 @@ impl NoiseGrid {
             (0..DEVIATIONS).map(|index| noise_deviation(deviation(index), typical_count, freedom, squares)).collect();
         let all = log_sum(deviations.iter().map(|deviation| deviation.log_probability));
         deviations.iter_mut().for_each(|deviation| deviation.log_probability -= all);
+        let runs: usize = logs.iter().map(Vec::len).sum();
+        let counts: f64 = logs.iter().map(|logs| (logs.len() as f64).ln()).sum();
+        let log_density = all - (DEVIATIONS as f64).ln() - 0.5 * (runs as f64 * TAU.ln() + counts);
         let relative_variances = logs.iter().map(|logs| typical_count / logs.len() as f64).collect();
-        Self { log_values, relative_variances, deviations }
+        Self { log_values, relative_variances, deviations, log_density }
     }
 }
 
 fn noise_deviation(deviation: f64, typical_count: f64, freedom: f64, squares: f64) -> NoiseDeviation {
     if freedom == 0.0 {
-        return NoiseDeviation { deviation, log_probability: 0.0, of_run: deviation };
+        return NoiseDeviation::new(deviation, 0.0, deviation);
     }
     let parts = BETWEEN_RUNS.map(|(more, probability)| {
         let of_repetition = (deviation.powi(2) * typical_count / (1.0 + more * more)).max(MIN_VARIANCE);
@@ -62,7 +77,7 @@ fn noise_deviation(deviation: f64, typical_count: f64, freedom: f64, squares: f6
     });
     let log_probability = log_sum(parts.iter().map(|part| part.0));
     let variance: f64 = parts.iter().map(|(log, variance)| (log - log_probability).exp() * variance).sum();
-    NoiseDeviation { deviation, log_probability, of_run: variance.sqrt() }
+    NoiseDeviation::new(deviation, log_probability, variance.sqrt())
 }
 
 /// The logarithm of the sum of numbers given by their logarithms.

@@ -1,7 +1,6 @@
 //! Samples of the laws that explain the measurements, as many of each as it is probable.
 
-use super::basis::MAX_TERMS;
-use super::discrepancy;
+use super::candidates::MAX_TERMS;
 use super::evidence::{EvidenceProblem, WeighedForm};
 use super::law_average::{LawAverage, LawSample, SAMPLES, SampledForm};
 use super::noise_grid::log_sum;
@@ -14,8 +13,8 @@ const MAX_FORMS: usize = 1500;
 const DRAWS: f64 = 4.0 * SAMPLES as f64;
 
 /// Steps of the sequence that fills the cube evenly, and its shift from form to form: the same measurements give the same samples.
-const SEQUENCE_STEPS: [f64; MAX_TERMS] = [0.819_172_513_4, 0.671_043_606_7, 0.549_700_477_9];
-const SEQUENCE_SHIFTS: [f64; MAX_TERMS] = [0.618_034, 0.414_214, 0.732_051];
+const SEQUENCE_STEPS: [f64; MAX_TERMS] = [0.819_172_513_4, 0.671_043_606_7, 0.549_700_477_9, 0.450_3];
+const SEQUENCE_SHIFTS: [f64; MAX_TERMS] = [0.618_034, 0.414_214, 0.732_051, 0.236_068];
 
 /// A draw of the scaled coefficients of a form, with the logarithm of its weight.
 struct Draw {
@@ -46,23 +45,29 @@ pub(super) fn sample(problem: &EvidenceProblem, weighed: &[WeighedForm]) -> Opti
         samples.entry(form.set).or_default().push(LawSample {
             coefficients: set.terms().zip(draw.shares).map(|(term, share)| rounded(share / problem.scale(form, term))).collect(),
             noise: rounded(noise.deviation),
-            discrepancy: discrepancy::SIZES[form.discrepancy].0,
+            discrepancy: problem.discrepancies()[form.discrepancy].0,
             of_run: rounded(noise.of_run),
         });
     }
     let form = |(set, samples): (usize, Vec<LawSample>)| {
         let set = &problem.candidates.sets[set];
-        let terms = set.terms().map(|term| problem.candidates.terms[term]).collect();
+        let terms = set.terms().map(|term| problem.candidates.terms[term].clone()).collect();
         SampledForm { terms, is_reciprocal: set.is_reciprocal, samples }
     };
     let mut forms: Vec<SampledForm> = samples.into_iter().map(form).collect();
     forms.sort_by_key(|form| std::cmp::Reverse(form.samples.len()));
-    (!forms.is_empty()).then_some(LawAverage { range: problem.range, forms })
+    (!forms.is_empty()).then_some(LawAverage { ranges: problem.ranges.clone(), forms })
 }
 
 /// A number with six digits: a model file holds hundreds of samples.
 fn rounded(number: f64) -> f64 {
-    format!("{number:.5e}").parse().unwrap_or(number)
+    const DIGITS: i32 = 6;
+    if !(1e-280..1e280).contains(&number) {
+        return number;
+    }
+    let power = DIGITS - 1 - number.log10().floor() as i32;
+    let scale = 10f64.powi(power.abs());
+    if power >= 0 { (number * scale).round() / scale } else { (number / scale).round() * scale }
 }
 
 fn most_probable(weighed: &[WeighedForm]) -> Vec<&WeighedForm> {

@@ -1,16 +1,14 @@
-//! The terms that laws consist of, the sums of them that are weighed, and how probable each is before anything was measured.
+//! Laws of one parameter: sums of usual terms, with one real exponent, with a step or a switch to another law, and saturation.
 
-use super::basis_term::BasisTerm;
+use super::basis_term::{BasisFactor, BasisTerm};
+use super::candidates::{CandidateSet, CandidateSets, RealFamily};
+use super::term_prior::{Nature, TERMS, natures, pair_weight, term_index};
 use crate::measurements::ParameterKind;
-use crate::scaling::hypothesis::LogFactor::{self, CeilLog2, Log2, Log2Squared, None as NoLog};
-use std::ops::Range;
+use crate::scaling::hypothesis::LogFactor::{self, Log2, Log2Squared, None as NoLog};
 use std::sync::OnceLock;
 
-/// Most terms of a sum.
-pub(super) const MAX_TERMS: usize = 3;
-
 /// The probability of sums of one, two and three terms.
-const NUMBER_OF_TERMS: [f64; MAX_TERMS] = [0.3, 0.4, 0.3];
+const NUMBER_OF_TERMS: [f64; 3] = [0.3, 0.4, 0.3];
 /// The probability that the inverse of a law is a sum: saturation.
 const RECIPROCAL: f64 = 0.06;
 /// The probability of a step: a cache or a protocol makes a term dearer from some value on.
@@ -23,53 +21,6 @@ const REAL_EXPONENT: f64 = 0.12;
 const MAX_SUMS: usize = 1600;
 /// The fewest settings that can show a step.
 const MIN_STEP_SETTINGS: usize = 4;
-/// What a falling term beside a steep one is worth: time that falls is divided among processes, and does not grow steeply with them.
-const UNLIKELY_PAIR: f64 = 0.02;
-const STEEP: f64 = 1.1;
-
-/// A term with its weight as a cost of a problem size, of a number of processes, and of anything.
-type TermWeights = (f64, LogFactor, f64, f64, f64);
-
-const TERMS: [TermWeights; 37] = [
-    (0.0, NoLog, 1.0, 1.0, 1.0),
-    (1.0, NoLog, 1.0, 0.6, 1.0),
-    (2.0, NoLog, 0.7, 0.03, 0.7),
-    (3.0, NoLog, 0.7, 0.001, 0.6),
-    (4.0, NoLog, 0.03, 0.002, 0.03),
-    (-1.0, NoLog, 0.002, 1.0, 0.8),
-    (-2.0, NoLog, 0.002, 0.002, 0.03),
-    (0.5, NoLog, 0.15, 0.15, 0.3),
-    (1.5, NoLog, 0.3, 0.05, 0.3),
-    (2.5, NoLog, 0.08, 0.002, 0.15),
-    (-0.5, NoLog, 0.002, 0.15, 0.2),
-    (1.0 / 3.0, NoLog, 0.03, 0.05, 0.1),
-    (2.0 / 3.0, NoLog, 0.1, 0.05, 0.15),
-    (4.0 / 3.0, NoLog, 0.06, 0.002, 0.1),
-    (5.0 / 3.0, NoLog, 0.04, 0.002, 0.1),
-    (7.0 / 3.0, NoLog, 0.03, 0.002, 0.06),
-    (8.0 / 3.0, NoLog, 0.03, 0.002, 0.06),
-    (-1.0 / 3.0, NoLog, 0.002, 0.03, 0.05),
-    (-2.0 / 3.0, NoLog, 0.002, 0.1, 0.1),
-    (0.25, NoLog, 0.02, 0.002, 0.08),
-    (0.75, NoLog, 0.02, 0.002, 0.08),
-    (1.25, NoLog, 0.02, 0.002, 0.08),
-    (1.75, NoLog, 0.02, 0.002, 0.08),
-    (2.25, NoLog, 0.02, 0.002, 0.06),
-    (2.75, NoLog, 0.02, 0.002, 0.06),
-    (0.0, Log2, 0.1, 0.4, 0.5),
-    (0.0, Log2Squared, 0.02, 0.1, 0.15),
-    (0.0, CeilLog2, 0.002, 0.4, 0.3),
-    (1.0, Log2, 0.3, 0.25, 0.5),
-    (1.0, Log2Squared, 0.05, 0.02, 0.2),
-    (2.0, Log2, 0.08, 0.002, 0.2),
-    (2.0, Log2Squared, 0.02, 0.002, 0.08),
-    (3.0, Log2, 0.03, 0.002, 0.1),
-    (0.5, Log2, 0.02, 0.05, 0.15),
-    (1.5, Log2, 0.02, 0.002, 0.1),
-    (-1.0, Log2, 0.002, 0.08, 0.1),
-    (-0.5, Log2, 0.002, 0.03, 0.04),
-];
-
 /// Real exponents from -1.5 to 3.5, without those near zero; between them, the grid is refined where the evidence has a peak.
 const REAL_EXPONENTS: std::ops::RangeInclusive<i32> = -37..=87;
 const REAL_EXPONENT_STEP: f64 = 0.04;
@@ -98,47 +49,9 @@ const BESIDE_STEP: [(f64, LogFactor); 6] = [(0.0, NoLog), (1.0, NoLog), (-1.0, N
 /// A constant beside a step is this much more probable than its weight says.
 const CONSTANT_BESIDE_STEP: f64 = 4.0;
 
-/// A sum of terms, or the inverse of one.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct CandidateSet {
-    terms: [u16; MAX_TERMS],
-    len: u8,
-    pub is_reciprocal: bool,
-    pub log_prior: f64,
-}
-
-impl CandidateSet {
-    fn new(terms: &[usize], weight: f64) -> Self {
-        let mut own = [0; MAX_TERMS];
-        own.iter_mut().zip(terms).for_each(|(own, term)| *own = *term as u16);
-        Self { terms: own, len: terms.len() as u8, is_reciprocal: false, log_prior: weight.ln() }
-    }
-
-    /// The indices of its terms.
-    pub(super) fn terms(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
-        self.terms[..usize::from(self.len)].iter().map(|term| usize::from(*term))
-    }
-}
-
-/// All terms and sums that are weighed.
-#[derive(Debug, Clone)]
-pub(super) struct CandidateSets {
-    pub terms: Vec<BasisTerm>,
-    pub sets: Vec<CandidateSet>,
-    pub families: Vec<RealFamily>,
-}
-
-/// Forms that differ only in a real exponent, that of their first term.
-#[derive(Debug, Clone)]
-pub(super) struct RealFamily {
-    pub sets: Range<usize>,
-    /// The distance of the exponents.
-    pub step: f64,
-}
-
 impl CandidateSets {
-    /// Those of a parameter of this kind, measured at these settings.
-    pub(super) fn new(kind: ParameterKind, settings: &[f64]) -> Self {
+    /// Those of one parameter of this kind, measured at these settings.
+    pub(super) fn of_one_parameter(kind: ParameterKind, settings: &[f64]) -> Self {
         static SMOOTH: [OnceLock<CandidateSets>; 3] = [const { OnceLock::new() }; 3];
         let mut all = SMOOTH[kind as usize].get_or_init(|| Self::smooth(kind)).clone();
         let cuts = cuts(settings);
@@ -150,7 +63,7 @@ impl CandidateSets {
     /// Those that have no step.
     fn smooth(kind: ParameterKind) -> Self {
         let mut all = Self {
-            terms: TERMS.iter().map(|(exponent, log, ..)| BasisTerm::new(*exponent, *log)).collect(),
+            terms: TERMS.iter().map(|(exponent, log, ..)| BasisFactor::new(*exponent, *log).into()).collect(),
             sets: Vec::new(),
             families: Vec::new(),
         };
@@ -160,18 +73,9 @@ impl CandidateSets {
         all
     }
 
-    /// Adds sets, whose weights are scaled so that their probabilities add up to `probability`.
-    fn add(&mut self, probability: f64, sets: impl IntoIterator<Item = CandidateSet>) {
-        let first = self.sets.len();
-        self.sets.extend(sets);
-        let added = &mut self.sets[first..];
-        let all: f64 = added.iter().map(|set| set.log_prior.exp()).sum();
-        added.iter_mut().for_each(|set| set.log_prior += (probability / all).ln());
-    }
-
     fn add_sums(&mut self, kind: ParameterKind) {
         let probability = 1.0 - RECIPROCAL - STEP - SWITCH - REAL_EXPONENT;
-        for (size, share) in (1..=MAX_TERMS).zip(NUMBER_OF_TERMS) {
+        for (size, share) in (1..).zip(NUMBER_OF_TERMS) {
             let sums = combinations(TERMS.len(), size);
             let mut weights = vec![0.0; sums.len()];
             for (nature, belief) in natures(kind) {
@@ -197,7 +101,7 @@ impl CandidateSets {
         };
         for (log, beside, share) in REAL_FAMILIES {
             let first = self.terms.len();
-            self.terms.extend(exponents.iter().map(|exponent| BasisTerm::new(*exponent, log)));
+            self.terms.extend(exponents.iter().map(|exponent| BasisTerm::from(BasisFactor::new(*exponent, log))));
             let set = |(term, exponent): (usize, &f64)| match beside {
                 Some(other) => {
                     CandidateSet::new(&[term, term_index(other, NoLog)], weight(*exponent) * pair_weight(other, exponent.max(0.0)))
@@ -210,24 +114,6 @@ impl CandidateSets {
         }
     }
 
-    /// Replaces the form of a family by forms with exponents around its own, of which there are `per_step` in a step of the grid. Together they
-    /// are as probable. Returns the finer grid.
-    pub(super) fn subdivide(&mut self, set: usize, family: &RealFamily, per_step: i32) -> RealFamily {
-        let coarse = self.sets[set];
-        let real = coarse.terms().next().unwrap_or_else(|| unreachable!("the first term of a family's form has the real exponent"));
-        let step = family.step / f64::from(per_step);
-        let begin = self.sets.len();
-        for k in 1 - per_step..per_step {
-            let finer = self.terms[real];
-            let term = self.add_term(BasisTerm { exponent: finer.exponent + step * f64::from(k), ..finer });
-            let mut set = CandidateSet { log_prior: coarse.log_prior - f64::from(2 * per_step - 1).ln(), ..coarse };
-            set.terms[0] = term as u16;
-            self.sets.push(set);
-        }
-        self.sets[set].log_prior = f64::NEG_INFINITY;
-        RealFamily { sets: begin..self.sets.len(), step }
-    }
-
     fn add_reciprocals(&mut self) {
         let pairs = combinations(RECIPROCAL_TERMS.len(), 2).into_iter().filter_map(|pair| {
             let [first, second] = [pair[0], pair[1]].map(|index| RECIPROCAL_TERMS[index]);
@@ -235,7 +121,7 @@ impl CandidateSets {
             let bends = first.0 <= 0.0 || second.0 <= 0.0;
             let weight = if [first, second].contains(&(0.0, NoLog)) { 1.0 } else { (-1.0_f64).exp() };
             let terms = [first, second].map(|(exponent, log)| term_index(exponent, log));
-            bends.then(|| CandidateSet { is_reciprocal: true, ..CandidateSet::new(&terms, weight) })
+            bends.then(|| CandidateSet::reciprocal(&terms, weight))
         });
         self.add(RECIPROCAL, pairs.collect::<Vec<_>>());
     }
@@ -246,7 +132,7 @@ impl CandidateSets {
         for (exponent, log) in STEP_TERMS {
             let base = term_index(exponent, log);
             for cut in cuts {
-                let step = self.add_term(BasisTerm { above: Some(*cut), ..BasisTerm::new(exponent, log) });
+                let step = self.add_term(BasisFactor { above: Some(*cut), ..BasisFactor::new(exponent, log) }.into());
                 alone.push(CandidateSet::new(&[base, step], nature.weight(base)));
                 beside.extend(BESIDE_STEP.iter().filter_map(|(other_exponent, other_log)| {
                     let other = term_index(*other_exponent, *other_log);
@@ -264,8 +150,10 @@ impl CandidateSets {
         let nature = Nature::of(kind);
         let mut sets = Vec::new();
         for cut in cuts {
-            let below = STEP_TERMS.map(|(exponent, log)| self.add_term(BasisTerm { up_to: Some(*cut), ..BasisTerm::new(exponent, log) }));
-            let above = STEP_TERMS.map(|(exponent, log)| self.add_term(BasisTerm { above: Some(*cut), ..BasisTerm::new(exponent, log) }));
+            let below = STEP_TERMS
+                .map(|(exponent, log)| self.add_term(BasisFactor { up_to: Some(*cut), ..BasisFactor::new(exponent, log) }.into()));
+            let above = STEP_TERMS
+                .map(|(exponent, log)| self.add_term(BasisFactor { above: Some(*cut), ..BasisFactor::new(exponent, log) }.into()));
             for (first, (exponent, log)) in below.iter().zip(STEP_TERMS) {
                 for (second, (other_exponent, other_log)) in above.iter().zip(STEP_TERMS).filter(|(_, other)| *other != (exponent, log)) {
                     let weight = nature.weight(term_index(exponent, log)) * nature.weight(term_index(other_exponent, other_log));
@@ -274,11 +162,6 @@ impl CandidateSets {
             }
         }
         self.add(SWITCH, sets);
-    }
-
-    fn add_term(&mut self, term: BasisTerm) -> usize {
-        self.terms.push(term);
-        self.terms.len() - 1
     }
 }
 
@@ -289,52 +172,6 @@ fn cuts(settings: &[f64]) -> Vec<f64> {
     values.dedup();
     let is_enough = values.len() >= MIN_STEP_SETTINGS;
     values.windows(2).filter(|_| is_enough).map(|pair| (pair[0] * pair[1]).sqrt()).collect()
-}
-
-/// What a falling term makes a steep one worth.
-fn pair_weight(exponent: f64, other: f64) -> f64 {
-    if exponent.min(other) < 0.0 && exponent.max(other) > STEEP { UNLIKELY_PAIR } else { 1.0 }
-}
-
-/// What a parameter may be, which holds for all terms of a sum: one that falls makes steep growth improbable beside it.
-#[derive(Debug, Clone, Copy)]
-enum Nature {
-    Size,
-    Processes,
-    Any,
-}
-
-impl Nature {
-    fn of(kind: ParameterKind) -> Self {
-        match kind {
-            ParameterKind::Unknown => Self::Any,
-            ParameterKind::Size => Self::Size,
-            ParameterKind::Processes => Self::Processes,
-        }
-    }
-
-    fn weight(self, term: usize) -> f64 {
-        let (_, _, size, processes, any) = TERMS[term];
-        match self {
-            Self::Size => size,
-            Self::Processes => processes,
-            Self::Any => any,
-        }
-    }
-}
-
-/// What a parameter of a kind may be, with probabilities.
-fn natures(kind: ParameterKind) -> Vec<(Nature, f64)> {
-    match kind {
-        ParameterKind::Unknown => vec![(Nature::Size, 0.4), (Nature::Processes, 0.4), (Nature::Any, 0.2)],
-        ParameterKind::Size | ParameterKind::Processes => vec![(Nature::of(kind), 0.9), (Nature::Any, 0.1)],
-    }
-}
-
-/// The index of a usual term.
-fn term_index(exponent: f64, log: LogFactor) -> usize {
-    let found = TERMS.iter().position(|term| (term.0, term.1) == (exponent, log));
-    found.unwrap_or_else(|| unreachable!("the exponent {exponent} is a usual one"))
 }
 
 /// All sets of this size of the numbers below `count`.
@@ -355,7 +192,7 @@ mod tests {
     #[test]
     fn probabilities_add_up_to_one() {
         for kind in [ParameterKind::Unknown, ParameterKind::Size, ParameterKind::Processes] {
-            let candidates = CandidateSets::new(kind, &[2.0, 4.0, 8.0, 16.0, 32.0]);
+            let candidates = CandidateSets::of_one_parameter(kind, &[2.0, 4.0, 8.0, 16.0, 32.0]);
             let all: f64 = candidates.sets.iter().map(|set| set.log_prior.exp()).sum();
             assert!((all - 1.0).abs() < 1e-9, "{kind:?}: {all}");
         }
@@ -363,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_falling_term_makes_steep_growth_improbable() {
-        let candidates = CandidateSets::new(ParameterKind::Unknown, &[1.0, 2.0, 3.0]);
+        let candidates = CandidateSets::of_one_parameter(ParameterKind::Unknown, &[1.0, 2.0, 3.0]);
         let prior = |wanted: [usize; 2]| {
             let set = candidates.sets.iter().find(|set| set.terms().eq(wanted)).expect("a set");
             set.log_prior.exp()
