@@ -103,6 +103,11 @@ impl<'a> RuleContext<'a> {
         all.filter(|(rank, _)| !self.findings.gaps.missing_calls.contains(rank)).map(|(rank, load)| (*rank, *load)).collect()
     }
 
+    /// Computation of one rank in a segment; `None` if it did not execute it, or if calls of it are missing.
+    pub(crate) fn load(&self, segment: Segment, rank: u32) -> Option<&SegmentLoad> {
+        self.inputs.loads.get(&segment)?.get(&rank).filter(|_| !self.findings.gaps.missing_calls.contains(&rank))
+    }
+
     /// The segments in which any rank computed.
     pub(crate) fn segments(&self) -> impl Iterator<Item = Segment> {
         self.inputs.loads.keys().copied()
