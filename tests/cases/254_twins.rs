@@ -62,6 +62,7 @@ fn judge_all() {
             verdicts.push(verdict);
         }
     }
+    assert!(!verdicts.is_empty(), "no program of the corpus has {words:?} in its name, or no library is installed");
     let with_problem: Vec<&Verdict> = verdicts.iter().filter(|verdict| !verdict.twin.is_clean()).collect();
     let right = rate("first advice names the cause", verdicts.iter().filter(|verdict| verdict.is_right()).count(), verdicts.len());
     let kept = rate("promise kept", with_problem.iter().filter(|verdict| verdict.is_kept()).count(), with_problem.len());

@@ -79,6 +79,21 @@ pub struct DependencySets {
 impl DependencySets {
     /// The dependencies of all ranks of a group of this size.
     pub fn new(algorithm: CollectiveAlgorithm, op: CollectiveOp, size: u32, root: u32) -> DependencySets {
+        match algorithm {
+            // A part of the vector comes through all other ranks. To walk through it takes time with the square of the number of ranks.
+            CollectiveAlgorithm::ScatterRing => DependencySets::all_others(size),
+            _ => DependencySets::from_messages(algorithm, op, size, root),
+        }
+    }
+
+    /// Every rank needs all others.
+    fn all_others(size: u32) -> DependencySets {
+        let all = RankSet(vec![(0, size)]);
+        let sets: Vec<RankSet> = (0..size).map(|rank| all.without(rank)).collect();
+        DependencySets { required: sets.clone(), possible: sets }
+    }
+
+    fn from_messages(algorithm: CollectiveAlgorithm, op: CollectiveOp, size: u32, root: u32) -> DependencySets {
         // Every part of the vector has bytes, and nothing is segmented: that would add messages but no dependencies.
         let bytes = u64::from(size) * 8;
         let steps = |rank| -> Vec<CollectiveRound> { rounds(algorithm, op, Participant { size, rank, root, bytes }).collect() };
@@ -268,6 +283,14 @@ mod tests {
     fn a_scan_by_recursive_doubling_needs_higher_ranks_too() {
         let [required, _] = sets_of(CollectiveAlgorithm::RecursiveDoubling, CollectiveOp::Scan, 4, 0);
         assert_eq!(required, [vec![1, 2, 3], vec![0, 2, 3], vec![0, 1, 3], vec![0, 1, 2]]);
+    }
+
+    #[test]
+    fn around_a_ring_every_rank_needs_all_others() {
+        let (ring, bcast) = (CollectiveAlgorithm::ScatterRing, CollectiveOp::Broadcast);
+        for (size, root) in (2..20).flat_map(|size| (0..size).map(move |root| (size, root))) {
+            assert_eq!(DependencySets::new(ring, bcast, size, root), DependencySets::from_messages(ring, bcast, size, root), "{size} {root}");
+        }
     }
 
     /// What MPI itself requires holds under every algorithm that a library selects.

@@ -7,6 +7,7 @@
 mod all_to_all_growth;
 mod blocking_exchange;
 mod collective_as_barrier;
+mod computation_waits;
 pub mod core_shortage;
 mod eager_limit;
 mod early_completion;

@@ -118,9 +118,7 @@ impl CoreReport {
             held_back: 0,
         }
     }
-}
 
-impl CoreReport {
     /// By how many seconds missing cores may have delayed the run: the longest time that a rank had none; 0 if the ranks had cores.
     pub(crate) fn explained_s(&self) -> f64 {
         if self.statement.is_none() {

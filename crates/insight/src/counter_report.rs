@@ -18,7 +18,7 @@ const MIN_SHARE: f64 = 0.01;
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CounterReport {
     /// Names of the counters; the order of all values.
-    pub counters: Vec<CounterName>,
+    pub counters: Vec<CounterHeading>,
     /// Seconds of computation in which they were counted, over all ranks.
     pub counted_s: f64,
     /// Share of the computation.
@@ -36,7 +36,7 @@ pub struct CounterReport {
 
 /// A counter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct CounterName {
+pub struct CounterHeading {
     /// Its name.
     pub name: String,
     /// Its unit; empty for a number of events.
@@ -137,7 +137,7 @@ impl CounterReport {
             return Ok(None);
         }
         let name =
-            |counter: &CounterDefinition| CounterName { name: counter.name.clone(), unit: counter.unit.clone(), is_sum: counter.is_sum };
+            |counter: &CounterDefinition| CounterHeading { name: counter.name.clone(), unit: counter.unit.clone(), is_sum: counter.is_sum };
         let rank_row = |(rank, time): (u32, CountedTime)| RankCounterRow {
             rank,
             counted_s: seconds(time.ns),
@@ -224,5 +224,5 @@ pub(crate) fn instruction_counts(recording: &Recording) -> Result<Option<Instruc
             all.seconds += seconds(interval.end - interval.begin);
         }
     }
-    Ok((all.cycles > 0.0 && all.seconds > 0.0).then_some(all))
+    Ok((all.instructions > 0.0 && all.cycles > 0.0 && all.seconds > 0.0).then_some(all))
 }

@@ -8,8 +8,8 @@ use crate::part_times::PartTimes;
 use crate::program_part::{OperationSite, ProgramPart};
 use crate::run_conditions::ScalingMode;
 
-/// A change of less than one part in this many of the first run is not reported.
-const MIN_CHANGE: f64 = 200.0;
+/// A change of less than this share of the first run is not reported.
+const MIN_CHANGE_SHARE: f64 = 0.005;
 
 /// In what the times of parts are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -76,7 +76,7 @@ impl ComparedParts {
             PartChange::new(part, seconds.collect(), &is_known)
         };
         let mut changes: Vec<PartChange> = parts.into_iter().filter(|part| has_computation || !is_computation(part)).map(change).collect();
-        let least_s = base.seconds(first.work_s * first.ranks as f64, first.ranks) / MIN_CHANGE;
+        let least_s = base.seconds(first.work_s * first.ranks as f64, first.ranks) * MIN_CHANGE_SHARE;
         changes.retain(|change| change.change_s.abs() >= least_s);
         changes.sort_by(|a, b| b.change_s.abs().total_cmp(&a.change_s.abs()).then_with(|| a.part.cmp(&b.part)));
         Some(ComparedParts { base, changes })

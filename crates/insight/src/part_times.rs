@@ -42,15 +42,16 @@ pub(crate) fn read_part_times(
     let rows: Vec<(CallKey, CallKey, u64)> = sum(read).into_iter().map(|((from, to), ns)| (from, to, ns)).collect();
     let all = comm.all_gather(rows).into_iter().flatten();
     let site = |(function, site): CallKey| OperationSite::new(recording, FunctionId(function), site);
-    let mut parts = PartTimes::new();
+    // Whole nanoseconds: the sum does not depend on the order, and with it on the number of processes.
+    let mut parts: BTreeMap<ProgramPart, u64> = BTreeMap::new();
     for (from, to, ns) in all {
-        *parts.entry(ProgramPart::Computation { from: site(from), to: site(to) }).or_default() += seconds(ns);
+        *parts.entry(ProgramPart::Computation { from: site(from), to: site(to) }).or_default() += ns;
     }
     let is_at_end = |function: u16| matches!(FunctionId(function).role(), FunctionRole::Init | FunctionRole::Finalize);
     for (key, calls) in tally.sites.iter().filter(|((function, _), _)| !is_at_end(*function)) {
-        *parts.entry(ProgramPart::Communication { at: site(*key) }).or_default() += seconds(calls.nanoseconds);
+        *parts.entry(ProgramPart::Communication { at: site(*key) }).or_default() += calls.nanoseconds;
     }
-    Ok(parts)
+    Ok(parts.into_iter().map(|(part, ns)| (part, seconds(ns))).collect())
 }
 
 fn sum(times: Vec<ComputationTimes>) -> ComputationTimes {

@@ -63,10 +63,10 @@ impl RunTimes {
     /// Seconds of the rank that takes longest in a part of a run, without MPI_Init and MPI_Finalize if `without_ends`. As in a phase, it does
     /// not count when a rank begins.
     pub(crate) fn longest_s(&self, ranks: impl Fn(u32) -> bool, without_ends: bool) -> f64 {
-        let ends = |rank: &RankTimes| if without_ends { rank.init_s + rank.finalize_s } else { 0.0 };
+        let ends = |times: &RankTimes| (times.rank, if without_ends { times.init_s + times.finalize_s } else { 0.0 });
+        let ends_s: HashMap<u32, f64> = self.ranks.iter().map(ends).collect();
         let main = self.threads.iter().filter(|thread| thread.main && ranks(thread.rank));
-        let known = |rank: u32| self.ranks.iter().find(|times| times.rank == rank);
-        main.map(|thread| thread.active_s - known(thread.rank).map_or(0.0, ends)).fold(0.0, f64::max)
+        main.map(|thread| thread.active_s - ends_s.get(&thread.rank).unwrap_or(&0.0)).fold(0.0, f64::max)
     }
 
     fn add(&mut self, other: RunTimes) {

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use sintonia_program::graph::ProgramGraph;
-use sintonia_program::history::{CallId, ExcerptRow, History, HistoryExcerpt, Location};
+use sintonia_program::history::{CallId, ExcerptRow, History, HistoryExcerpt, Location, RegionWindow};
 use sintonia_program::process_group::SingleProcess;
-use sintonia_program::region::{Region, RegionError, RegionSelection};
+use sintonia_program::region::{RegionError, RegionSelection, SelectedRegion};
 use sintonia_recording::Recording;
 use sintonia_replay::Error;
 
@@ -65,13 +65,13 @@ impl RegionOfInterest {
             return Err(RegionError::Profile.into());
         }
         let history = History::read(&recording, &SingleProcess, &|| ()).map_err(Error::from)?;
-        let graph = match Region::needs_graph(selection) {
+        let graph = match SelectedRegion::needs_graph(selection) {
             true => ProgramGraph::from_history(&recording, &history, &SingleProcess, &|| ()).map_err(Error::from)?,
             false => ProgramGraph::default(),
         };
-        let region = Region::find(&recording, &history, &graph, selection)?;
+        let region = SelectedRegion::find(&recording, &history, &graph, selection)?;
         let excerpt = HistoryExcerpt::new(&recording, &history, &region.windows);
-        let cut = WaitCutter { history: &history, rows: &excerpt.rows };
+        let cut = WaitCutter::new(&history, &excerpt.rows);
         let waits = wait_states::find_waits(&history);
         let of_location =
             |(index, location): (usize, &Location)| ((location.rank, location.calls.thread.into()), cut.waits_of(index, &waits[index]));
@@ -88,7 +88,7 @@ impl RegionOfInterest {
 }
 
 impl RegionDescription {
-    fn new(recording: &Recording, history: &History, region: &Region) -> Result<RegionDescription, Error> {
+    fn new(recording: &Recording, history: &History, region: &SelectedRegion) -> Result<RegionDescription, Error> {
         let header = &recording.header;
         let run_begin = header.ranks.iter().map(|rank| rank.begin_ns).min().unwrap_or(0);
         let run_end = header.ranks.iter().map(|rank| rank.end_ns).max().unwrap_or(0);
@@ -96,9 +96,7 @@ impl RegionDescription {
         let windows = || region.windows.iter().flatten();
         let begin = windows().map(|window| window.time.start).min().unwrap_or(run_begin);
         let end = windows().map(|window| window.time.end).max().unwrap_or(run_begin);
-        let length = |windows: &Vec<_>| {
-            windows.iter().map(|window: &sintonia_program::history::RegionWindow| window.time.end - window.time.start).sum::<i64>()
-        };
+        let length = |windows: &Vec<RegionWindow>| windows.iter().map(|window| window.time.end - window.time.start).sum::<i64>();
         let parts = history.locations.iter().zip(&region.windows).filter(|(_, windows)| !windows.is_empty());
         let mut ranks: Vec<u32> = parts.map(|(location, _)| location.rank).collect();
         ranks.dedup();
@@ -123,9 +121,16 @@ impl RegionDescription {
 struct WaitCutter<'a> {
     history: &'a History,
     rows: &'a [Vec<ExcerptRow>],
+    /// For each call of each location, its row in the part; empty for a location without any part.
+    row_of_call: Vec<Vec<u32>>,
 }
 
-impl WaitCutter<'_> {
+impl<'a> WaitCutter<'a> {
+    fn new(history: &'a History, rows: &'a [Vec<ExcerptRow>]) -> WaitCutter<'a> {
+        let row_of_call = history.locations.iter().zip(rows).map(|(location, rows)| rows_of_calls(location.len(), rows)).collect();
+        WaitCutter { history, rows, row_of_call }
+    }
+
     /// The waits of a location in the part.
     fn waits_of(&self, index: usize, waits: &[WaitInstance]) -> Vec<WaitInstance> {
         let calls = &self.history.locations[index].calls;
@@ -150,15 +155,50 @@ impl WaitCutter<'_> {
         cut
     }
 
-    /// A call as the part has it; one that is outside is the one before it in the part, or the first. None if its thread has no part.
+    /// A call as the part has it; [`CallId::NONE`] if its thread has no part.
     fn in_part(&self, call: CallId) -> CallId {
         let Some(index) = call.into_option().and_then(|call| self.history.location_index(call)) else { return CallId::NONE };
-        let rows = &self.rows[index];
-        let after = rows.partition_point(|row| row.source <= call.row);
-        let same = rows[..after].iter().rposition(|row| row.source == call.row && row.kind.is_time_in_call());
-        match same.or(after.checked_sub(1)).or(rows.first().map(|_| 0)) {
-            Some(row) => CallId { row: row as u32, ..call },
-            None => CallId::NONE,
+        self.row_of_call[index].get(call.row as usize).map_or(CallId::NONE, |row| CallId { row: *row, ..call })
+    }
+}
+
+/// For each call of a location, its last row in the part; for one that has none, the last row before it, or the first.
+fn rows_of_calls(calls: usize, rows: &[ExcerptRow]) -> Vec<u32> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let (mut own, mut last) = (vec![None; calls], vec![0; calls]);
+    for (row, number) in rows.iter().zip(0..) {
+        let source = row.source as usize;
+        last[source] = number;
+        if row.kind.is_time_in_call() {
+            own[source] = Some(number);
         }
+    }
+    let mut before = 0;
+    let row_of_call = own.into_iter().zip(last).map(|(own, last)| {
+        before = last.max(before);
+        own.unwrap_or(before)
+    });
+    row_of_call.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sintonia_program::history::ExcerptRowKind;
+
+    #[test]
+    fn a_call_outside_of_the_part_is_the_row_before_it() {
+        let row = |kind, source| ExcerptRow { kind, source, span: (0, 0) };
+        let rows = [
+            row(ExcerptRowKind::Call, 1),
+            row(ExcerptRowKind::Piece, 2),
+            row(ExcerptRowKind::Outside, 1),
+            row(ExcerptRowKind::Piece, 3),
+            row(ExcerptRowKind::Call, 4),
+        ];
+        assert_eq!(rows_of_calls(6, &rows), [0, 0, 1, 3, 4, 4]);
+        assert!(rows_of_calls(6, &[]).is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! Whether two runs did the same work, so that their times can be set against each other.
+//! Whether two runs did the same work, so that their times can be compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -32,7 +32,7 @@ pub(crate) struct RunConditions {
     pub parameters: BTreeMap<String, f64>,
     /// Most OpenMP threads of a rank; 1 without OpenMP.
     pub threads: usize,
-    /// Why the run is not whole.
+    /// Why the run is incomplete.
     pub cut: Option<String>,
 }
 
@@ -69,14 +69,14 @@ impl RunConditions {
 
     /// How this run differs from the first one.
     pub(crate) fn differences(&self, first: &RunConditions, growth: ScalingMode) -> RunDifferences {
-        let cut = self.cut.as_ref().map(|why| format!("The run is not whole ({why}): its times are not compared."));
-        let first_cut = first.cut.as_ref().filter(|_| cut.is_none()).map(|_| "The first run is not whole: times are not compared.".into());
+        let cut = self.cut.as_ref().map(|why| format!("The run is incomplete ({why}): its times are not compared."));
+        let first_cut = first.cut.as_ref().filter(|_| cut.is_none()).map(|_| "The first run is incomplete: times are not compared.".into());
         let sizes = self.changed_parameters(first).filter(|_| growth == ScalingMode::Strong);
         let sizes = sizes.map(|sizes| format!("Another size ({sizes}): times are not compared. With the same work per rank, use --weak."));
         let program = (self.program != first.program && !self.is_version_of(first))
-            .then(|| format!("Another program ({}, not {}): computation is not compared.", self.program, first.program));
+            .then(|| format!("Another program ({}, not {}): no computation scalability.", self.program, first.program));
         let threads = (self.threads != first.threads)
-            .then(|| format!("{} OpenMP threads in a rank instead of {}: computation is not compared.", self.threads, first.threads));
+            .then(|| format!("{} OpenMP threads in a rank instead of {}: no computation scalability.", self.threads, first.threads));
         let has_same_work = cut.is_none() && first_cut.is_none() && sizes.is_none();
         let has_same_computation = has_same_work && program.is_none() && threads.is_none();
         let statements = [cut, first_cut, sizes, program, threads].into_iter().flatten().collect();
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!((other.has_same_work, other.has_same_computation), (true, false));
         let threads = RunConditions { threads: 4, ..run("app", 4.0) }.differences(&run("app", 4.0), ScalingMode::Strong);
         assert_eq!((threads.has_same_work, threads.has_same_computation), (true, false));
-        assert_eq!(threads.statements, ["4 OpenMP threads in a rank instead of 1: computation is not compared."]);
+        assert_eq!(threads.statements, ["4 OpenMP threads in a rank instead of 1: no computation scalability."]);
     }
 
     #[test]

@@ -61,6 +61,9 @@ pub struct ComputationScaling {
 
 impl ComputationScaling {
     fn new(run: &RunEfficiency, first: &RunEfficiency, grown: f64) -> Option<ComputationScaling> {
+        if run.compute_s <= 0.0 || first.compute_s <= 0.0 {
+            return None;
+        }
         let (now, before) = (run.counted?, first.counted?);
         // Short segments are not counted; they are taken to be like the others.
         let all = |run: &RunEfficiency, counted: InstructionCounts| counted.instructions * run.compute_s / counted.seconds;

@@ -96,7 +96,7 @@ pub struct LaneNode {
     pub node: usize,
     /// Count and time in short.
     pub note: String,
-    /// What else is said of it, before the source line.
+    /// A remark, shown before the source line.
     pub more: String,
     /// Count and time in detail.
     pub details: String,

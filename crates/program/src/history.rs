@@ -4,6 +4,7 @@
 //! of collectives with each other ([`collectives`]), and epochs of one-sided communication ([`rma_epochs`]). Timestamps that contradict
 //! each other are corrected ([`clock_correction`]). All wait state analysis is based on a [`History`].
 
+mod call_dependency;
 mod causal_walk;
 mod clock_correction;
 mod collective_dependencies;
@@ -26,7 +27,8 @@ use sintonia_recording::call_table::{CallDescriptor, CallTable};
 use sintonia_recording::{Error, Recording};
 
 use crate::process_group::{ProcessGroup, RankDistribution};
-pub use causal_walk::{CausalVisitor, MemberDependency, causal_walk, member_dependency};
+pub use call_dependency::{MemberDependency, member_dependency};
+pub use causal_walk::{CausalVisitor, causal_walk};
 pub use clock_correction::ClockViolations;
 pub use collective_dependencies::CollectiveDependencies;
 pub use collectives::CollectiveInstance;

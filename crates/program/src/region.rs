@@ -50,7 +50,7 @@ pub enum TimeBound {
 
 /// A region of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Region {
+pub struct SelectedRegion {
     /// What it is, as a sentence names it.
     pub name: String,
     /// The windows of each location of the history, in order.
@@ -104,14 +104,14 @@ pub enum RegionError {
     Profile,
 }
 
-impl Region {
+impl SelectedRegion {
     /// Finds the windows of a region in a history that one process read.
     pub fn find(
         recording: &Recording,
         history: &History,
         graph: &ProgramGraph,
         selection: &RegionSelection,
-    ) -> Result<Region, RegionError> {
+    ) -> Result<SelectedRegion, RegionError> {
         match selection {
             RegionSelection::Time { from, to } => time_region(recording, history, *from, *to),
             RegionSelection::Iterations { first, end } => iteration_region(history, graph, *first, *end),
@@ -124,14 +124,14 @@ impl Region {
     pub fn needs_graph(selection: &RegionSelection) -> bool {
         matches!(selection, RegionSelection::Iterations { .. } | RegionSelection::Phase(_))
     }
-
-    /// Whether some thread has several windows: then the time between them is not in the region.
-    pub fn has_gaps(&self) -> bool {
-        self.windows.iter().any(|windows| windows.len() > 1)
-    }
 }
 
-fn time_region(recording: &Recording, history: &History, from: Option<TimeBound>, to: Option<TimeBound>) -> Result<Region, RegionError> {
+fn time_region(
+    recording: &Recording,
+    history: &History,
+    from: Option<TimeBound>,
+    to: Option<TimeBound>,
+) -> Result<SelectedRegion, RegionError> {
     let ranks = &recording.header.ranks;
     let begin = ranks.iter().map(|rank| rank.begin_ns).min().unwrap_or(0);
     let end = ranks.iter().map(|rank| rank.end_ns).max().unwrap_or(0);
@@ -161,7 +161,7 @@ fn time_region(recording: &Recording, history: &History, from: Option<TimeBound>
         if time.start < time.end { vec![RegionWindow { time, rows }] } else { Vec::new() }
     });
     let name = format!("{} to {} of the run", text(first), text(last));
-    Ok(Region { name, windows: windows.collect() })
+    Ok(SelectedRegion { name, windows: windows.collect() })
 }
 
 impl TimeBound {
@@ -185,7 +185,7 @@ fn window_of_rows(location: &Location, rows: Range<u32>, with_segments: (bool, b
     RegionWindow { time: begin..end.max(begin), rows }
 }
 
-fn iteration_region(history: &History, graph: &ProgramGraph, first: u64, end: Option<u64>) -> Result<Region, RegionError> {
+fn iteration_region(history: &History, graph: &ProgramGraph, first: u64, end: Option<u64>) -> Result<SelectedRegion, RegionError> {
     let main = graph.main_loop().ok_or(RegionError::NoLoop)?;
     let nodes = &graph.loops[main].nodes;
     let in_loop = |node: usize| nodes.binary_search(&node).is_ok();
@@ -216,10 +216,10 @@ fn iteration_region(history: &History, graph: &ProgramGraph, first: u64, end: Op
     }
     let last = end.map_or(iterations, |end| end.min(iterations)) - 1;
     let which = if last == first { format!("iteration {first}") } else { format!("iterations {first} to {last}") };
-    Ok(Region { name: format!("{which} of the loop {name}"), windows: found.into_iter().map(|(_, windows)| windows).collect() })
+    Ok(SelectedRegion { name: format!("{which} of the loop {name}"), windows: found.into_iter().map(|(_, windows)| windows).collect() })
 }
 
-fn phase_region(history: &History, graph: &ProgramGraph, name: &str) -> Result<Region, RegionError> {
+fn phase_region(history: &History, graph: &ProgramGraph, name: &str) -> Result<SelectedRegion, RegionError> {
     let phases = &graph.phases;
     let by_number = name.parse::<usize>().ok().and_then(|number| number.checked_sub(1)).filter(|index| *index < phases.list.len());
     let by_name = || {
@@ -242,7 +242,7 @@ fn phase_region(history: &History, graph: &ProgramGraph, name: &str) -> Result<R
         };
         windows_where(location, is_call_inside, segment, |_| true)
     });
-    Ok(Region { name: format!("phase {}, {}", phase + 1, phases.list[phase].name), windows: windows.collect() })
+    Ok(SelectedRegion { name: format!("phase {}, {}", phase + 1, phases.list[phase].name), windows: windows.collect() })
 }
 
 /// The windows of the calls for which `is_inside` holds, with the computation before a call where `segment` holds; behind the last call of a
@@ -273,7 +273,7 @@ fn windows_where(
     windows
 }
 
-fn call_path_region(recording: &Recording, history: &History, function: &str) -> Result<Region, RegionError> {
+fn call_path_region(recording: &Recording, history: &History, function: &str) -> Result<SelectedRegion, RegionError> {
     let count = recording.header.sites.len() as u32;
     let invocations: Vec<Option<u32>> = (0..count).map(|site| invocation(recording, site, function)).collect();
     if invocations.iter().all(Option::is_none) {
@@ -288,7 +288,7 @@ fn call_path_region(recording: &Recording, history: &History, function: &str) ->
         let at = |row: usize| invocations.get(location.descriptor(row).site as usize).copied().flatten();
         windows_where(location, |row| at(row).is_some(), |row| at(row).is_some() && at(row) == at(row - 1), |_| true)
     });
-    Ok(Region { name: format!("calls below {function}"), windows: windows.collect() })
+    Ok(SelectedRegion { name: format!("calls below {function}"), windows: windows.collect() })
 }
 
 /// The place from which a call path entered a function first: the site of the caller, or the call's own site at the top. `None` if the function is not in it.

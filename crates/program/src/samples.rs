@@ -80,6 +80,8 @@ pub fn sample_ns(thread: &ThreadSamples, period_ns: u64) -> u64 {
 pub struct SampledFunction {
     /// Its name; without a symbol, that of its file.
     pub name: String,
+    /// Whether it has a symbol.
+    pub has_symbol: bool,
     /// The source file, with debug information.
     pub file: Option<String>,
     /// The executable or library; empty for code that is in no file.
@@ -88,12 +90,17 @@ pub struct SampledFunction {
 
 impl SampledFunction {
     fn of(frame: &StackFrame) -> SampledFunction {
-        SampledFunction { name: frame.name().into_owned(), file: frame.file.clone(), module: frame.module.clone() }
+        SampledFunction {
+            name: frame.name().into_owned(),
+            has_symbol: frame.function.is_some(),
+            file: frame.file.clone(),
+            module: frame.module.clone(),
+        }
     }
 
     /// Its name without parameters.
     pub fn short_name(&self) -> String {
-        short_function_name(&self.name)
+        if self.has_symbol { short_function_name(&self.name) } else { self.name.clone() }
     }
 }
 
@@ -253,7 +260,7 @@ mod tests {
         let frames = [("/usr/lib/libx.so.1", "code in libx.so.1"), ("", "generated code")];
         for (module, name) in frames {
             let tree = CallTree::from_frames(&[StackFrame { module: module.into(), ..StackFrame::default() }]);
-            assert_eq!(tree.functions[0].name, name);
+            assert_eq!((tree.functions[0].name.as_str(), tree.functions[0].short_name().as_str()), (name, name));
         }
     }
 }

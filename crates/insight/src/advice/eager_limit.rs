@@ -1,6 +1,6 @@
 //! Messages that are small, but too large for the library to buffer.
 
-use super::phrases::{choose_verb, format_bytes, format_ns, format_ranks, format_share};
+use super::phrases::{choose_verb, format_bytes, format_ranks};
 use super::rule_context::RuleContext;
 use super::send_waits::{SendWaits, candidates_of};
 use super::{AdviceCandidate, AdviceRule, AdviceText};
@@ -33,13 +33,7 @@ fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
             choose_verb(receivers.len(), "receives", "receive"),
             format_bytes(waits.mean_bytes())
         ),
-        evidence: format!(
-            "{} messages; {} of waiting for their receives, {} on the rank that waits most ({}).",
-            waits.calls(),
-            format_ns(waits.waited_ns()),
-            format_ns(candidate.max_saving_ns),
-            format_share(candidate.max_saving_ns, context.run_ns())
-        ),
+        evidence: format!("{} messages; {}", waits.calls(), waits.describe_waiting(context)),
         try_this:
             "Send only what is used, if that is less than the limit; raise the library's eager limit (Open MPI: `btl_*_eager_limit` of \
                    `ompi_info --all`; MPICH: the variables with EAGER of `mpivars`); or send with MPI_Isend and wait before the buffer is \

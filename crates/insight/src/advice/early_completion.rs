@@ -1,6 +1,6 @@
 //! Nonblocking collectives that are completed right after they are started.
 
-use super::phrases::{choose_verb, format_ns, format_ranks, format_share};
+use super::phrases::{choose_verb, format_ranks};
 use super::rule_context::{CombinedWaits, RuleContext};
 use super::what_if::{CallOverride, WhatIfChange};
 use super::{AdviceCandidate, AdviceRule, AdviceText, NOISE_SHARE};
@@ -42,12 +42,7 @@ fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
             choose_verb(candidate.ranks.len(), "waits", "wait"),
             context.source_location(candidate.site())
         ),
-        evidence: format!(
-            "{} of waiting there over all ranks, {} on the rank that waits most ({}).",
-            format_ns(waiting.ns()),
-            format_ns(waiting.max_ns()),
-            format_share(waiting.max_ns(), context.run_ns())
-        ),
+        evidence: context.describe_waiting(&waiting, "there over all ranks"),
         try_this: format!(
             "Call {name} later, after computation that does not need the result: the next step, output, or the inner part of a domain."
         ),

@@ -124,7 +124,7 @@ impl SegmentImbalance {
 /// Whether the busiest rank has at most one execution more than the mean, and does not usually take longer: where executions differ, or ranks
 /// take pieces of work as they become free, one of them has the most.
 fn is_chance(busiest: &SegmentLoad, excess_ns: i64, loads: &BTreeMap<u32, SegmentLoad>) -> bool {
-    let is_one = busiest.visits >= MIN_VISITS && excess_ns * (busiest.visits as i64) <= busiest.ns();
+    let is_one = busiest.visits >= MIN_VISITS && excess_ns <= busiest.ns() / busiest.visits as i64;
     is_one && usual_excess(busiest, loads).iter().any(|excess| *excess <= 0)
 }
 

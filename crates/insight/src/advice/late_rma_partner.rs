@@ -1,8 +1,9 @@
 //! One-sided communication that waits for a rank that computes before it opens or closes its epoch, or while it holds a lock.
 
-use super::phrases::{choose_verb, format_ns, format_ranks, format_share};
+use super::computation_waits::ComputationWait;
+use super::phrases::{choose_verb, format_ranks};
 use super::rule_context::{CombinedWaits, RuleContext};
-use super::what_if::{CallOverride, WhatIfChange};
+use super::what_if::CallOverride;
 use super::{AdviceCandidate, AdviceRule, AdviceText, NOISE_SHARE};
 use crate::findings::significant_ranks;
 
@@ -54,14 +55,8 @@ fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
 }
 
 fn find_waits(context: &RuleContext, epoch: &EpochWait) -> Vec<AdviceCandidate> {
-    let main_delays = context.main_delays();
-    let candidate = |(site, waiting): (u32, CombinedWaits)| {
-        let (segment, _) = *main_delays.get(&waiting.main_cause()?)?;
-        let change = WhatIfChange::Calls(vec![site], epoch.call_override);
-        let candidate = AdviceCandidate::in_segment(segment, significant_ranks(&waiting.causes), change, waiting.max_ns()).noticed_at(site);
-        (waiting.max_ns() > context.run_ns() / NOISE_SHARE).then_some(candidate)
-    };
-    context.waits(epoch.kinds).into_iter().filter_map(candidate).collect()
+    let waits = ComputationWait::find_all(context, epoch.kinds).into_iter().filter(|wait| wait.exceeds(context, NOISE_SHARE));
+    waits.map(|wait| wait.candidate(epoch.call_override)).collect()
 }
 
 fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
@@ -84,12 +79,7 @@ fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
             epoch.awaited,
             context.describe_segment(candidate.segment)
         ),
-        evidence: format!(
-            "{} of waiting there, {} on the rank that waits most ({}).",
-            format_ns(waiting.ns()),
-            format_ns(waiting.max_ns()),
-            format_share(waiting.max_ns(), context.run_ns())
-        ),
+        evidence: context.describe_waiting(&waiting, "there"),
         try_this: epoch.try_this.into(),
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use sintonia_text::quantity::format_plural;
 
 use super::imbalance::{ImbalancePattern, LoadImbalance};
+use super::inputs::SegmentLoad;
 use super::phrases::{choose_verb, format_ns, format_ranks, format_ratio, format_share};
 use super::rule_context::{RuleContext, busiest_rank, mean_load};
 use super::{AdviceCandidate, AdviceRule, AdviceText};
@@ -39,8 +40,9 @@ fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
     let loads = context.loads(segment);
     let (rank, most) = busiest_rank(&loads).unwrap_or((0, 0));
     let mean = mean_load(&loads);
+    let all: i64 = loads.values().map(SegmentLoad::ns).sum();
     // The others compute less than a hundredth of it together.
-    let alone = candidate.ranks.len() == 1 && 100 * mean * (loads.len() as i64) < 101 * most;
+    let alone = candidate.ranks.len() == 1 && all - most < most / 100;
     let who = format_ranks(&candidate.ranks);
     let function = excess_function::describe(context, segment, &candidate.ranks).map(|name| format!(", most of it in {name}"));
     let imbalance = LoadImbalance::of_same_ranks(context).into_iter().find(|imbalance| imbalance.segments[0] == segment);

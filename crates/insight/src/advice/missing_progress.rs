@@ -1,8 +1,9 @@
 //! Messages that do not progress because the receiver computes without calling MPI.
 
-use super::phrases::{choose_verb, format_ns, format_ranks, format_share};
-use super::rule_context::{CombinedWaits, RuleContext};
-use super::what_if::{CallOverride, WhatIfChange};
+use super::computation_waits::ComputationWait;
+use super::phrases::{choose_verb, format_ranks};
+use super::rule_context::RuleContext;
+use super::what_if::CallOverride;
 use super::{AdviceCandidate, AdviceRule, AdviceText, NOISE_SHARE};
 use crate::findings::significant_ranks;
 
@@ -19,14 +20,8 @@ pub(super) const RULE: AdviceRule = AdviceRule {
 const KIND: &[&str] = &["no_progress"];
 
 fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
-    let main_delays = context.main_delays();
-    let candidate = |(site, waiting): (u32, CombinedWaits)| {
-        let (segment, _) = *main_delays.get(&waiting.main_cause()?)?;
-        let change = WhatIfChange::Calls(vec![site], CallOverride::ZeroCost);
-        let candidate = AdviceCandidate::in_segment(segment, significant_ranks(&waiting.causes), change, waiting.max_ns()).noticed_at(site);
-        (waiting.max_ns() > context.run_ns() / NOISE_SHARE).then_some(candidate)
-    };
-    context.waits(KIND).into_iter().filter_map(candidate).collect()
+    let waits = ComputationWait::find_all(context, KIND).into_iter().filter(|wait| wait.exceeds(context, NOISE_SHARE));
+    waits.map(|wait| wait.candidate(CallOverride::ZeroCost)).collect()
 }
 
 fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
@@ -44,12 +39,7 @@ fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
             choose_verb(who.len(), "waits", "wait"),
             context.source_location(site)
         ),
-        evidence: format!(
-            "{} of waiting there until the receiver calls MPI, {} on the rank that waits most ({}).",
-            format_ns(waiting.ns()),
-            format_ns(waiting.max_ns()),
-            format_share(waiting.max_ns(), context.run_ns())
-        ),
+        evidence: context.describe_waiting(&waiting, "there until the receiver calls MPI"),
         try_this: "Call MPI_Test (or MPI_Testall) a few times during that computation, or let the library make progress by itself \
                    (MPICH: MPIR_CVAR_ASYNC_PROGRESS=1, which needs a core for each rank's progress thread)."
             .into(),

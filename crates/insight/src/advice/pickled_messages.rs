@@ -68,7 +68,7 @@ fn candidate(context: &RuleContext, site: u32) -> Option<AdviceCandidate> {
     pickled.iter().for_each(|((_, rank), ns)| *ranks.entry(*rank).or_default() += ns);
     let most = ranks.values().copied().max().filter(|most| *most > context.run_ns() / NOISE_SHARE)?;
     let rest = |((segment, rank), ns): (&(Segment, u32), &i64)| {
-        let all = context.loads(*segment).get(rank)?.ns().max(1);
+        let all = context.load(*segment, *rank)?.ns().max(1);
         Some(((*segment, *rank), DurationChange::Scale(1.0 - (*ns).min(all) as f64 / all as f64)))
     };
     let change = WhatIfChange::Computation(pickled.iter().filter_map(rest).collect());

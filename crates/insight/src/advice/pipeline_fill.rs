@@ -19,24 +19,16 @@ pub(super) const RULE: AdviceRule = AdviceRule {
 /// Waiting of less than one part in this many of the run is what a pipeline with many parts has.
 const MIN_WAIT_SHARE: i64 = 10;
 
-/// If a rank computes more than one part in this many of its stage before it receives, it may have something to send before.
-pub(super) const MAX_PREPARED_SHARE: i64 = 4;
-
 fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
-    pipelines(context).iter().filter_map(|chain| candidate(context, chain)).collect()
+    pipelines(context).iter().filter_map(|chain| chain.candidate(context, in_parts(chain), MIN_WAIT_SHARE)).collect()
 }
 
-/// The chains in which what is sent comes from what was received.
 fn pipelines(context: &RuleContext) -> Vec<RelayChain> {
-    let chains = RelayChain::find_all(context).into_iter();
-    chains.filter(|chain| MAX_PREPARED_SHARE * chain.before_ns() < chain.stage_ns()).collect()
+    RelayChain::find_all(context).into_iter().filter(RelayChain::is_pipeline).collect()
 }
 
-fn candidate(context: &RuleContext, chain: &RelayChain) -> Option<AdviceCandidate> {
-    let most = chain.most_waiting_ns(context);
-    let change = WhatIfChange::MessagesInParts(chain.receive_sites.iter().copied().collect(), chain.stage_ns() as f64 * 1e-9);
-    let candidate = AdviceCandidate::at_call(chain.main_receive_site(context)?, chain.ranks.iter().copied().collect(), change, most);
-    (most > context.run_ns() / MIN_WAIT_SHARE).then_some(candidate)
+fn in_parts(chain: &RelayChain) -> WhatIfChange {
+    WhatIfChange::MessagesInParts(chain.receive_sites.iter().copied().collect(), chain.stage_ns() as f64 * 1e-9)
 }
 
 fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {

@@ -1,10 +1,11 @@
 //! Ranks that look for messages only now and then, while others wait for their answers.
 
+use std::collections::BTreeMap;
+
 use super::phrases::{format_ns, format_ranks, format_share};
 use super::rule_context::RuleContext;
 use super::what_if::{DurationChange, WhatIfChange};
 use super::{AdviceCandidate, AdviceRule, AdviceText, NOISE_SHARE};
-use crate::segment::Segment;
 use crate::wait_states::is_polling;
 
 pub(super) const RULE: AdviceRule = AdviceRule {
@@ -20,7 +21,7 @@ pub(super) const RULE: AdviceRule = AdviceRule {
 const KINDS: &[&str] = &["late_sender", "late_sender_wrong_order", "late_receiver"];
 
 fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
-    let mut caused = std::collections::BTreeMap::<u32, i64>::new();
+    let mut caused: BTreeMap<u32, i64> = BTreeMap::new();
     for waiting in context.waits(KINDS).values() {
         waiting.causes.iter().for_each(|(rank, ns)| *caused.entry(*rank).or_default() += ns);
     }
@@ -39,10 +40,10 @@ fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
 }
 
 fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
-    let Segment { to: site, .. } = candidate.segment;
+    let site = candidate.site();
     let rank = candidate.ranks.first().copied().unwrap_or(0);
     let name = context.inputs.calls.get(&site).map_or("MPI_Iprobe", |calls| calls.operation.name());
-    let load = context.loads(candidate.segment).get(&rank).copied().unwrap_or_default();
+    let load = context.load(candidate.segment, rank).copied().unwrap_or_default();
     AdviceText {
         what: format!(
             "{} looks for messages only every {} ({name} at {}), and other ranks wait for its answers meanwhile.",

@@ -3,14 +3,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::AdviceCandidate;
 use super::relays::{Relay, RelayTotals};
-use super::rule_context::RuleContext;
+use super::rule_context::{CombinedWaits, RuleContext};
+use super::what_if::WhatIfChange;
 
 /// Fewer ranks do not form a chain.
 const MIN_RANKS: usize = 3;
 
 /// Stages that differ by more than this factor are a matter of balance.
 const MAX_STAGE_RATIO: i64 = 3;
+
+/// If a rank computes more than one part in this many of its stage before it receives, it may have something to send before.
+const MAX_PREPARED_SHARE: i64 = 4;
 
 /// A chain of ranks.
 pub(super) struct RelayChain {
@@ -44,10 +49,18 @@ impl RelayChain {
         self.sum().mean_between_ns()
     }
 
-    /// Mean computation before the receive, in nanoseconds.
-    pub(super) fn before_ns(&self) -> i64 {
+    /// Whether what is sent comes from what was received: its ranks compute hardly anything before they receive.
+    pub(super) fn is_pipeline(&self) -> bool {
         let sum = self.sum();
-        sum.before_ns / sum.count.max(1) as i64
+        MAX_PREPARED_SHARE * (sum.before_ns / sum.count.max(1) as i64) < self.stage_ns()
+    }
+
+    /// A candidate about it, if a rank waits for more than one part in this many of the run.
+    pub(super) fn candidate(&self, context: &RuleContext, change: WhatIfChange, min_share: i64) -> Option<AdviceCandidate> {
+        let most = self.most_waiting_ns(context);
+        let ranks = self.ranks.iter().copied().collect();
+        let candidate = AdviceCandidate::at_call(self.main_receive_site(context)?, ranks, change, most);
+        (most > context.run_ns() / min_share).then_some(candidate)
     }
 
     /// Mean number of messages that a stage passes on.
@@ -62,7 +75,7 @@ impl RelayChain {
     }
 
     /// Nanoseconds of waiting for late senders at its receives, on the rank that waits most.
-    pub(super) fn most_waiting_ns(&self, context: &RuleContext) -> i64 {
+    fn most_waiting_ns(&self, context: &RuleContext) -> i64 {
         let mut ranks: BTreeMap<u32, i64> = BTreeMap::new();
         for (site, waiting) in context.waits(&["late_sender"]) {
             if self.receive_sites.contains(&site) {
@@ -73,9 +86,9 @@ impl RelayChain {
     }
 
     /// The receive site at which most is waited.
-    pub(super) fn main_receive_site(&self, context: &RuleContext) -> Option<u32> {
+    fn main_receive_site(&self, context: &RuleContext) -> Option<u32> {
         let waits = context.waits(&["late_sender"]);
-        let waited = |site: &u32| waits.get(site).map_or(0, super::rule_context::CombinedWaits::ns);
+        let waited = |site: &u32| waits.get(site).map_or(0, CombinedWaits::ns);
         self.receive_sites.iter().copied().max_by_key(|site| (waited(site), std::cmp::Reverse(*site)))
     }
 }

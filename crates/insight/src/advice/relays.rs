@@ -79,9 +79,13 @@ pub type Relays = BTreeMap<Relay, RelayTotals>;
 /// A rank that receives more messages before it sends passes none of them on: it exchanges with many.
 const MAX_RECEIVED: usize = 8;
 
+/// A rank that passes messages on between more pairs of ranks exchanges with many: it is no stage of a pipeline. The limit also keeps what all
+/// processes gather from growing with the square of the number of ranks.
+const MAX_FORWARDED_PAIRS: usize = 256;
+
 /// Receives, then computation, then sends.
 #[derive(Default)]
-struct Block {
+struct RelayBlock {
     /// The received messages: site, sender, whether it was a wildcard receive, and how long it waited.
     received: Vec<(u32, u32, bool, i64)>,
     before_ns: i64,
@@ -91,7 +95,7 @@ struct Block {
     has_sent: bool,
 }
 
-impl Block {
+impl RelayBlock {
     fn compute(&mut self, ns: i64) {
         match (self.has_sent, self.received.is_empty()) {
             (true, _) => self.after_ns += ns,
@@ -104,7 +108,7 @@ impl Block {
 /// Finds the relays of a location, given its waits.
 pub(super) fn location_relays(location: &Location, waits: &[WaitInstance], sites: &SiteGroups) -> FxHashMap<Relay, RelayTotals> {
     let mut relays: FxHashMap<Relay, RelayTotals> = FxHashMap::default();
-    let mut block = Block::default();
+    let mut block = RelayBlock::default();
     let (mut sent, mut received, mut collectives) =
         (location.sent.iter().peekable(), location.received.iter().peekable(), location.collectives.iter().peekable());
     let mut waits = waits.iter().filter(|wait| wait.pattern.kind.starts_with("late_sender")).peekable();
@@ -117,8 +121,9 @@ pub(super) fn location_relays(location: &Location, waits: &[WaitInstance], sites
         while let Some(wait) = waits.next_if(|wait| wait.row <= row) {
             waited_ns += if wait.row == row { wait.ns } else { 0 };
         }
-        if collectives.next_if(|collective| collective.row <= row).is_some() {
-            block = Block::default();
+        // One call may start several collectives.
+        while collectives.next_if(|collective| collective.row <= row).is_some() {
+            block = RelayBlock::default();
         }
         while let Some(message) = sent.next_if(|message| message.row <= row) {
             if message.receiver == CallId::NONE || message.receiver.rank == location.rank {
@@ -145,7 +150,7 @@ pub(super) fn location_relays(location: &Location, waits: &[WaitInstance], sites
                 continue;
             }
             if block.has_sent {
-                block = Block { before_ns: block.after_ns, ..Block::default() };
+                block = RelayBlock { before_ns: block.after_ns, ..RelayBlock::default() };
             }
             let is_wildcard = call_descriptor(location, row as usize).recv_tag == raw::ANY;
             if block.received.len() > MAX_RECEIVED {
@@ -153,6 +158,9 @@ pub(super) fn location_relays(location: &Location, waits: &[WaitInstance], sites
             }
             block.received.push((site(), message.sender.rank, is_wildcard, std::mem::take(&mut waited_ns)));
         }
+    }
+    if relays.keys().filter(|relay| relay.from != relay.to).count() > MAX_FORWARDED_PAIRS {
+        relays.retain(|relay, _| relay.from == relay.to);
     }
     relays
 }

@@ -6,6 +6,7 @@ use sintonia_mpi::FunctionRole;
 use sintonia_recording::Recording;
 
 use super::inputs::{AdviceInputs, SegmentLoad, SiteCalls};
+use super::phrases::{format_ns, format_share};
 use super::what_if::{DurationChange, WhatIfChange};
 use crate::SourceLocation;
 use crate::findings::RunFindings;
@@ -102,6 +103,11 @@ impl<'a> RuleContext<'a> {
         all.filter(|(rank, _)| !self.findings.gaps.missing_calls.contains(rank)).map(|(rank, load)| (*rank, *load)).collect()
     }
 
+    /// Computation of one rank in a segment; `None` if it did not execute it, or if calls of it are missing.
+    pub(crate) fn load(&self, segment: Segment, rank: u32) -> Option<&SegmentLoad> {
+        self.inputs.loads.get(&segment)?.get(&rank).filter(|_| !self.findings.gaps.missing_calls.contains(&rank))
+    }
+
     /// The segments in which any rank computed.
     pub(crate) fn segments(&self) -> impl Iterator<Item = Segment> {
         self.inputs.loads.keys().copied()
@@ -133,6 +139,13 @@ impl<'a> RuleContext<'a> {
             waiting.longest_ns += waits.ranks.values().map(|waited| waited.longest_ns).sum::<i64>();
         }
         all
+    }
+
+    /// How long is waited for something: in total, and on the rank that waits most.
+    pub(crate) fn describe_waiting(&self, waiting: &CombinedWaits, awaited: &str) -> String {
+        let (all, most) = (waiting.ns(), waiting.max_ns());
+        let share = format_share(most, self.run_ns());
+        format!("{} of waiting {awaited}, {} on the rank that waits most ({share}).", format_ns(all), format_ns(most))
     }
 
     /// The host of each rank; `u32::MAX` for a rank without data.

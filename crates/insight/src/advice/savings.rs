@@ -146,8 +146,8 @@ fn decide(candidates: &[AdviceCandidate], runs: &ReplayedRuns, worth_ns: i64) ->
             return Decision::Next(state);
         };
         // At one site, the first rule is the most specific: another one must save even more to be reported.
-        let told = accepted.iter().filter(|other| candidates[other.index].site() == candidate.site());
-        let worth_ns = told.map(|other| other.saving_ns).fold(worth_ns, i64::max);
+        let at_same_site = accepted.iter().filter(|other| candidates[other.index].site() == candidate.site());
+        let worth_ns = at_same_site.map(|other| other.saving_ns).fold(worth_ns, i64::max);
         let saving_ns = (length_ns - changed_ns).min(candidate.max_saving_ns);
         if saving_ns > worth_ns {
             accepted.push(AcceptedCandidate { index: state.next, saving_ns });

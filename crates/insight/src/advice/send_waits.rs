@@ -47,8 +47,9 @@ impl<'a> SendWaits<'a> {
         significant_ranks(&self.waiting.causes)
     }
 
-    pub(super) fn waited_ns(&self) -> i64 {
-        self.waiting.ns()
+    /// How long is waited for the receives.
+    pub(super) fn describe_waiting(&self, context: &RuleContext) -> String {
+        context.describe_waiting(&self.waiting, "for their receives")
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::phrases::{format_ns, format_ranks, format_share};
-use super::pipeline_fill::MAX_PREPARED_SHARE;
 use super::relay_chain::RelayChain;
 use super::rule_context::RuleContext;
 use super::what_if::{CallOverride, WhatIfChange};
@@ -20,7 +19,8 @@ pub(super) const RULE: AdviceRule = AdviceRule {
 };
 
 fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
-    exchanges(context).iter().filter_map(|chain| candidate(context, chain)).collect()
+    let available = |chain: &RelayChain| WhatIfChange::Calls(chain.receive_sites.iter().copied().collect(), CallOverride::NoWait);
+    exchanges(context).iter().filter_map(|chain| chain.candidate(context, available(chain), NOISE_SHARE)).collect()
 }
 
 /// The chains whose ranks have computed before they receive. A line that receives and sends calls a collective operation of another library,
@@ -28,17 +28,8 @@ fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
 fn exchanges(context: &RuleContext) -> Vec<RelayChain> {
     let lines =
         |sites: &BTreeSet<u32>| -> BTreeSet<String> { sites.iter().map(|site| context.source_location(*site).to_string()).collect() };
-    let is_exchange = |chain: &RelayChain| {
-        MAX_PREPARED_SHARE * chain.before_ns() >= chain.stage_ns() && lines(&chain.receive_sites).is_disjoint(&lines(&chain.send_sites))
-    };
+    let is_exchange = |chain: &RelayChain| !chain.is_pipeline() && lines(&chain.receive_sites).is_disjoint(&lines(&chain.send_sites));
     RelayChain::find_all(context).into_iter().filter(is_exchange).collect()
-}
-
-fn candidate(context: &RuleContext, chain: &RelayChain) -> Option<AdviceCandidate> {
-    let most = chain.most_waiting_ns(context);
-    let change = WhatIfChange::Calls(chain.receive_sites.iter().copied().collect(), CallOverride::NoWait);
-    let candidate = AdviceCandidate::at_call(chain.main_receive_site(context)?, chain.ranks.iter().copied().collect(), change, most);
-    (most > context.run_ns() / NOISE_SHARE).then_some(candidate)
 }
 
 fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {

@@ -56,7 +56,7 @@ fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
 fn master_work(context: &RuleContext, master: u32) -> BTreeMap<Segment, i64> {
     let all: i64 = context.delay_costs(master).map(|(_, ns)| ns).sum();
     let main = context.delay_costs(master).filter(|(_, ns)| 10 * ns > all).map(|(segment, _)| segment);
-    main.filter_map(|segment| Some((segment, context.loads(segment).get(&master)?.ns()))).collect()
+    main.filter_map(|segment| Some((segment, context.load(segment, master)?.ns()))).collect()
 }
 
 /// The change that divides work of the master among itself and the ranks it serves, which do their part where they wait for it.
@@ -72,7 +72,7 @@ fn shared_work(context: &RuleContext, master: u32, work: &BTreeMap<Segment, i64>
             let before: Vec<(Segment, SegmentLoad)> = context
                 .segments()
                 .filter(|segment| segment.to == site)
-                .filter_map(|segment| Some((segment, *context.loads(segment).get(rank)?)))
+                .filter_map(|segment| Some((segment, *context.load(segment, *rank)?)))
                 .collect();
             let visits = before.iter().map(|(_, load)| load.visits).sum::<u64>().max(1) as f64;
             let more_ns = part_ns as f64 * ns as f64 / all / visits;
@@ -112,7 +112,7 @@ fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
             format_ns(waited / served.len().max(1) as i64),
             format_ranks(&served),
             format_share(waited / served.len().max(1) as i64, context.run_ns()),
-            format_ns(context.loads(segment).get(&master).map_or(0, |load| load.ns()))
+            format_ns(context.load(segment, master).map_or(0, SegmentLoad::ns))
         ),
         try_this: format!(
             "Offload {}: let the workers derive their own tasks from a number or range, send several tasks at a time, send the next one \

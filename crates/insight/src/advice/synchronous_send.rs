@@ -1,6 +1,6 @@
 //! Synchronous sends of small messages, which wait for their receives although the library would buffer them.
 
-use super::phrases::{choose_verb, format_bytes, format_ns, format_ranks, format_share};
+use super::phrases::{choose_verb, format_bytes, format_ranks};
 use super::rule_context::RuleContext;
 use super::send_waits::{SendWaits, candidates_of};
 use super::{AdviceCandidate, AdviceRule, AdviceText};
@@ -36,14 +36,7 @@ fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
             format_ranks(&waits.receivers()),
             choose_verb(waits.receivers().len(), "receives", "receive")
         ),
-        evidence: format!(
-            "{} messages of {} on average; {} of waiting for their receives, {} on the rank that waits most ({}).",
-            waits.calls(),
-            format_bytes(mean),
-            format_ns(waits.waited_ns()),
-            format_ns(candidate.max_saving_ns),
-            format_share(candidate.max_saving_ns, context.run_ns())
-        ),
+        evidence: format!("{} messages of {} on average; {}", waits.calls(), format_bytes(mean), waits.describe_waiting(context)),
         try_this: format!(
             "Use {standard}: the library buffers small messages. If the number of buffered messages must be limited, wait for an \
                    answer every few messages only."

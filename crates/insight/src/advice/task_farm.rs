@@ -1,5 +1,6 @@
 //! Task farms: workers that ask one rank for tasks, compute, and report to it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::relays::RelayTotals;
@@ -32,19 +33,22 @@ impl TaskFarm {
         for (relay, totals) in context.inputs.relays.iter().filter(|(relay, _)| relay.from == relay.to) {
             served.entry(relay.rank).or_default().entry(relay.from).or_default().add(totals);
         }
-        let farms = served.keys().filter_map(|master| {
-            let workers = served.iter().filter(|(rank, partners)| *rank != master && partners.keys().eq([master]));
-            let workers: BTreeMap<u32, RelayTotals> = workers.map(|(rank, partners)| (*rank, partners[master])).collect();
-            let own = served[master].values().fold(RelayTotals::default(), |mut sum, totals| {
+        // Workers exchange messages with their master only.
+        let mut workers_of: BTreeMap<u32, BTreeMap<u32, RelayTotals>> = BTreeMap::new();
+        for (rank, partners) in served.iter().filter(|(_, partners)| partners.len() == 1) {
+            partners.iter().for_each(|(master, work)| _ = workers_of.entry(*master).or_default().insert(*rank, *work));
+        }
+        let farms = workers_of.into_iter().filter_map(|(master, workers)| {
+            let own = served.get(&master)?.values().fold(RelayTotals::default(), |mut sum, totals| {
                 sum.add(totals);
                 sum
             });
             let tasks: u64 = workers.values().map(|work| work.count).sum();
             let work_ns = workers.values().map(|work| work.between_ns).sum::<i64>() / tasks.max(1) as i64;
             let is_master = own.mean_between_ns() < (work_ns / MIN_WORK_RATIO).max(MASTER_OVERHEAD_NS.min(work_ns));
-            (is_master && tasks > 0).then_some((workers.len(), own.wildcards, std::cmp::Reverse(*master), workers))
+            (is_master && tasks > 0).then_some((workers.len(), own.wildcards, Reverse(master), workers))
         });
-        let (_, _, std::cmp::Reverse(master), workers) = farms.max_by_key(|(count, wildcards, master, _)| (*count, *wildcards, *master))?;
+        let (_, _, Reverse(master), workers) = farms.max_by_key(|(count, wildcards, master, _)| (*count, *wildcards, *master))?;
         // All other ranks that take part are workers.
         let partners = &served[&master];
         if partners.keys().any(|rank| !workers.contains_key(rank)) {

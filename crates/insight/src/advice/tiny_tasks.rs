@@ -1,6 +1,6 @@
 //! Tasks of a task farm that are too small: requesting one takes a large part of the time of computing it, or longer.
 
-use super::phrases::{format_ns, format_ranks, format_ratio, format_share};
+use super::phrases::{choose_verb, format_ns, format_ranks, format_ratio, format_share};
 use super::rule_context::RuleContext;
 use super::task_farm::TaskFarm;
 use super::what_if::WhatIfChange;
@@ -21,6 +21,9 @@ const MIN_TASKS_PER_WORKER: u64 = 200;
 
 /// Asking that takes less than one part in this many of computing is not worth avoiding.
 const MIN_EXCHANGE_SHARE: i64 = 4;
+
+/// A message that takes longer waits for something else than the message itself.
+const MAX_EXCHANGE_NS: i64 = 1_000_000;
 
 /// How many tasks are put into a message.
 const TASKS_PER_MESSAGE: f64 = 100.0;
@@ -51,8 +54,6 @@ fn candidate(context: &RuleContext) -> Option<AdviceCandidate> {
     let farm = TaskFarm::find(context)?;
     let exchange_ns = exchange_ns(context, &farm);
     let many = farm.tasks() >= MIN_TASKS_PER_WORKER * farm.workers.len() as u64;
-    // A message that takes a millisecond waits for something else than the message itself.
-    const MAX_EXCHANGE_NS: i64 = 1_000_000;
     if !many || MIN_EXCHANGE_SHARE * exchange_ns < task_ns(&farm) || exchange_ns > MAX_EXCHANGE_NS {
         return None;
     }
@@ -72,7 +73,7 @@ fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
     AdviceText {
         what: format!(
             "The tasks that {who} {} from {} at {} are tiny: asking for one takes {} as long as computing it.",
-            super::phrases::choose_verb(candidate.ranks.len(), "receives", "receive"),
+            choose_verb(candidate.ranks.len(), "receives", "receive"),
             format_ranks(&[master]),
             context.source_location(candidate.site()),
             format_ratio(exchange, task)

@@ -232,6 +232,7 @@ mod tests {
         assert!((totals.imbalance[0].seconds - 40e-9).abs() < 1e-15);
         assert!((totals.end_s - 300e-9).abs() < 1e-15, "{totals:?}");
     }
+
     #[test]
     fn without_locks_a_region_takes_as_long_as_its_longest_thread() {
         let thread = |useful, lock, barrier| RegionThread { useful, lock, barrier, ..RegionThread::default() };

@@ -8,7 +8,7 @@ use sintonia_recording::call_table::CallDescriptor;
 use sintonia_recording::counters::{CounterDefinition, CounterIntervals, RankCounters, ThreadCounters};
 use sintonia_recording::testing::*;
 
-use crate::play::{Play, given, saved_ms, told};
+use crate::play::{Play, advice_rows, given, saved_ms};
 
 fn allreduce() -> CallDescriptor {
     collective("MPI_Allreduce").sent(8).received(8)
@@ -25,7 +25,7 @@ fn ranks_that_always_have_more_to_do_are_named() {
     }
     let advice = play.advice();
     // Rank 2 computes 60 ms, the mean is 40 ms.
-    assert_eq!(told(&advice), [("load_imbalance", 3, 400)]);
+    assert_eq!(advice_rows(&advice), [("load_imbalance", 3, 400)]);
     let only = &advice[0];
     assert_eq!(
         only.what,
@@ -60,7 +60,7 @@ fn what_only_one_rank_does_is_to_be_shared() {
     }
     let advice = play.advice();
     // 30 of 40 ms in five iterations; the first, from MPI_Init on, is another segment before the same call.
-    assert_eq!(told(&advice), [("load_imbalance", 2, 150)]);
+    assert_eq!(advice_rows(&advice), [("load_imbalance", 2, 150)]);
     assert!(advice[0].try_this.starts_with("Only rank 0 computes there."), "{}", advice[0].try_this);
 }
 
@@ -72,7 +72,7 @@ fn work_that_moves_from_rank_to_rank_is_no_lasting_imbalance() {
         play.meet(2, &allreduce(), 0);
     }
     // Twenty-one iterations between two calls of line 2, each 60 ms instead of 40 ms.
-    assert_eq!(told(&play.advice()), [("moving_imbalance", 2, 420)]);
+    assert_eq!(advice_rows(&play.advice()), [("moving_imbalance", 2, 420)]);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_master_that_serves_one_after_the_other_holds_up_its_workers() {
     }
     let advice = play.advice();
     // A worker gets a task every 30 ms. If all ranks had a quarter of the master's 30 ms, every 17.5 ms: 7.5 while it waits, and its own 10.
-    assert_eq!(told(&advice), [("serialised_master", 3, 255)]);
+    assert_eq!(advice_rows(&advice), [("serialised_master", 3, 255)]);
     assert_eq!(
         advice[0].what,
         "Ranks 1-3 wait for rank 0, which serves them one after the other and computes between me/program.c:2 and me/program.c:3."
@@ -106,7 +106,7 @@ fn ranks_that_compute_in_turns_because_messages_come_late_are_told_to_send_earli
     }
     let advice = play.advice();
     // Rank 0 waits seven times for 50 ms; the first of eight parts is there after an eighth of that.
-    assert_eq!(told(&advice), [("late_sender_compute", 6, 306), ("late_sender_compute", 2, 87)]);
+    assert_eq!(advice_rows(&advice), [("late_sender_compute", 6, 306), ("late_sender_compute", 2, 87)]);
     let [cautious, likely, favourable] = advice[0].saving.map(|saving| [saving.low_s(), saving.likely_s(), saving.high_s()]).unwrap();
     // Four, eight and arbitrarily many parts save 263, 306 and 350 ms. 15 % of 306 and twice the difference of two runs are another 60.
     assert_eq!([cautious, likely, favourable].map(|s| (s * 1e3).round()), [203.0, 306.0, 410.0]);
@@ -134,7 +134,7 @@ fn messages_taken_in_the_wrong_order_leave_work_undone() {
         play.broadcast(7, 0);
     }
     // 30 of the 40 ms that rank 0 waits could be filled with work on the available message.
-    assert_eq!(told(&play.advice()), [("message_order", 2, 360)]);
+    assert_eq!(advice_rows(&play.advice()), [("message_order", 2, 360)]);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn blocking_sends_that_wait_for_receivers_that_compute_are_theirs() {
         play.work(0, 50);
         play.hand_over(1, 0, (6, 3));
     }
-    assert_eq!(told(&play.advice()), [("late_receiver_compute", 5, 500)]);
+    assert_eq!(advice_rows(&play.advice()), [("late_receiver_compute", 5, 500)]);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn small_messages_in_a_row_could_be_one() {
         }
     }
     let advice = play.advice();
-    assert_eq!(told(&advice), [("small_messages", 2, 990)]);
+    assert_eq!(advice_rows(&advice), [("small_messages", 2, 990)]);
     assert_eq!(
         advice[0].evidence,
         "1000 messages of 8 B on average, 100 in a row; each takes 1.00 ms to send, which is 91 % of the run on each sender."
@@ -191,7 +191,7 @@ fn an_exchange_of_all_with_all_is_told_with_its_share() {
         play.meet(2, &alltoall, 20);
     }
     let advice = play.advice();
-    assert_eq!(told(&advice), [("all_to_all_growth", 2, 200)]);
+    assert_eq!(advice_rows(&advice), [("all_to_all_growth", 2, 200)]);
     assert!(
         advice[0].evidence.contains("200 ms of a rank's time on average after all ranks had arrived (80 % of the run); 320 kB"),
         "{}",
@@ -222,7 +222,7 @@ fn a_barrier_that_orders_nothing_is_to_be_left_out() {
         play.meet(2, &collective("MPI_Barrier"), 0);
     }
     play.meet(3, &allreduce(), 0);
-    assert_eq!(told(&play.advice()), [("collective_as_barrier", 2, 400)]);
+    assert_eq!(advice_rows(&play.advice()), [("collective_as_barrier", 2, 400)]);
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_barrier_does_not_matter_where_the_same_rank_is_always_last() {
         play.all_work(|rank| if rank == 1 { 60 } else { 20 });
         play.meet(2, &collective("MPI_Barrier"), 0);
     }
-    assert_eq!(told(&play.advice()), [("load_imbalance", 2, 400)]);
+    assert_eq!(advice_rows(&play.advice()), [("load_imbalance", 2, 400)]);
 }
 
 /// Three kinds of work for which some ranks take half as long again.
@@ -251,7 +251,7 @@ fn slow(ranks: usize, is_slow: impl Fn(usize) -> bool) -> Play {
 fn a_rank_that_is_slower_at_everything_has_more_to_do() {
     let advice = slow(3, |rank| rank == 1).advice();
     // 90 ms instead of 70 ms per iteration.
-    assert_eq!(told(&advice), [("load_imbalance", 3, 400)]);
+    assert_eq!(advice_rows(&advice), [("load_imbalance", 3, 400)]);
     assert!(
         advice[0].what.contains("Rank 1 computes 1.3 times as long as the average rank") && advice[0].what.contains("2 other places"),
         "{}",
@@ -279,15 +279,15 @@ fn a_rank_that_is_slower_with_as_many_instructions_runs_on_a_slow_machine() {
     };
     let advice = counted(|usual| usual);
     // 90 ms instead of the 60 ms of the others per iteration, except before the first collective, which is executed only once.
-    assert_eq!(told(&advice), [("slow_rank", 3, 590)]);
+    assert_eq!(advice_rows(&advice), [("slow_rank", 3, 590)]);
     assert_eq!(advice[0].what, "Rank 1 on here takes 1.5 times as long as the others for the same work, in every part of the program.");
-    assert_eq!(told(&counted(|usual| usual / 2 * 3)), [("load_imbalance", 3, 400)]);
+    assert_eq!(advice_rows(&counted(|usual| usual / 2 * 3)), [("load_imbalance", 3, 400)]);
 }
 
 #[test]
 fn a_host_whose_ranks_are_all_slow_is_named() {
     let advice = slow(6, |rank| rank / 2 == 1).advice_on(&["ant", "bee", "cat"], &[0, 0, 1, 1, 2, 2]);
-    assert_eq!(told(&advice), [("slow_rank", 3, 590)]);
+    assert_eq!(advice_rows(&advice), [("slow_rank", 3, 590)]);
     assert!(advice[0].what.starts_with("Ranks 2-3 on bee take 1.5 times"), "{}", advice[0].what);
 }
 
@@ -329,7 +329,7 @@ fn one_rank_that_writes_for_all_is_named() {
     }
     let advice = play.advice();
     // 12 times 40 ms, shared by three.
-    assert_eq!(told(&advice), [("io_by_one_rank", 3, 320)]);
+    assert_eq!(advice_rows(&advice), [("io_by_one_rank", 3, 320)]);
     assert_eq!(advice[0].what, "Only rank 0 accesses the file (MPI_File_write_at at me/program.c:3), and the others wait for it.");
 }
 
@@ -348,7 +348,7 @@ fn one_rank_that_computes_between_writing_pieces_is_named() {
         play.meet(4, &collective("MPI_Barrier"), 0);
     }
     // 70 ms between the eight pieces, shared by four.
-    assert_eq!(told(&play.advice())[0], ("io_by_one_rank", 3, 525));
+    assert_eq!(advice_rows(&play.advice())[0], ("io_by_one_rank", 3, 525));
 }
 
 #[test]
@@ -361,7 +361,7 @@ fn a_rank_with_more_to_do_at_several_places_gets_one_piece_of_advice() {
         }
     }
     // 100 ms instead of 62.5 ms per iteration.
-    assert_eq!(told(&play.advice()), [("load_imbalance", 3, 750)]);
+    assert_eq!(advice_rows(&play.advice()), [("load_imbalance", 3, 750)]);
 }
 
 /// Pieces of work that are taken as ranks become free cannot be divided better.
@@ -441,12 +441,12 @@ fn computation_of_a_rank_whose_calls_are_missing_is_not_judged() {
         play.all_work(|rank| if rank == 2 { 60 } else { 30 });
         play.meet(3, &allreduce(), 0);
     }
-    let recording = play.told().with_header(|header| header.ranks[2].dropped = 100);
+    let recording = play.into_recording().with_header(|header| header.ranks[2].dropped = 100);
     assert!(given(&recording).iter().all(|advice| advice.kind != "load_imbalance"));
 }
 
 #[test]
-fn any_company_gives_the_same_advice() {
+fn any_number_of_processes_gives_the_same_advice() {
     let mut play = slow(6, |rank| rank == 4);
     for turn in 0..10 {
         play.all_work(|rank| if turn % 6 == rank { 50 } else { 25 });
@@ -456,7 +456,7 @@ fn any_company_gives_the_same_advice() {
         }
         play.meet(7, &collective("MPI_Barrier"), 1);
     }
-    let recording = play.told();
+    let recording = play.into_recording();
     let find = |comm: &dyn sintonia_program::process_group::ProcessGroup| {
         RunAnalysis::from_recording(&recording, comm, &|_, _| ()).unwrap().candidates
     };

@@ -4,7 +4,7 @@ use sintonia_recording::call_table::CallDescriptor;
 use sintonia_recording::raw;
 use sintonia_recording::testing::*;
 
-use crate::play::{Play, told};
+use crate::play::{Play, advice_rows};
 
 fn allreduce() -> CallDescriptor {
     collective("MPI_Allreduce").sent(8).received(8)
@@ -24,7 +24,7 @@ fn a_receiver_that_computes_first_is_told_to_receive_first() {
         play.meet(6, &allreduce(), 0);
     }
     let advice = play.advice();
-    assert_eq!(told(&advice), [("late_receiver_compute", 5, 900)]);
+    assert_eq!(advice_rows(&advice), [("late_receiver_compute", 5, 900)]);
     assert_eq!(
         advice[0].what,
         "Rank 1 computes before it receives between me/program.c:6 and me/program.c:5, while rank 0 waits in MPI_Send at me/program.c:2."
@@ -47,13 +47,13 @@ fn produce(descriptor: CallDescriptor) -> Play {
 #[test]
 fn a_synchronous_send_of_a_small_message_could_be_buffered() {
     let advice = produce(message("MPI_Ssend", 1).sent(160)).advice();
-    assert_eq!(told(&advice), [("synchronous_send", 2, 500)]);
+    assert_eq!(advice_rows(&advice), [("synchronous_send", 2, 500)]);
     assert!(advice[0].try_this.starts_with("Use MPI_Send:"), "{}", advice[0].try_this);
 }
 
 #[test]
 fn a_small_message_that_waits_is_above_the_eager_limit() {
-    assert_eq!(told(&produce(send(1).sent(9600)).advice()), [("eager_limit", 2, 500)]);
+    assert_eq!(advice_rows(&produce(send(1).sent(9600)).advice()), [("eager_limit", 2, 500)]);
     assert_eq!(kinds(produce(send(1).sent(1 << 20)))[0], "late_receiver_compute", "no library buffers a megabyte");
 }
 
@@ -72,7 +72,7 @@ fn a_posted_receive_does_not_progress_while_its_rank_computes() {
         play.meet(7, &allreduce(), 0);
     }
     let advice = play.advice();
-    assert_eq!(told(&advice), [("missing_progress", 6, 640)]);
+    assert_eq!(advice_rows(&advice), [("missing_progress", 6, 640)]);
     assert!(
         advice[0].what.starts_with("Rank 1 computes between me/program.c:5 and me/program.c:6 without calling MPI"),
         "{}",
@@ -106,19 +106,19 @@ fn pipeline(ranks: usize, rounds: usize, parts: usize, before_ms: u64) -> Play {
 fn a_pipeline_with_few_parts_takes_long_to_fill() {
     // Seven steps of 10 ms; with parts an eighth as large, 35 of 1.25 ms.
     let advice = pipeline(4, 10, 4, 0).advice();
-    assert_eq!(told(&advice), [("pipeline_fill", 3, 263)]);
+    assert_eq!(advice_rows(&advice), [("pipeline_fill", 3, 263)]);
     assert!(advice[0].what.starts_with("Ranks 0-3 form a pipeline that fills and drains slowly"), "{}", advice[0].what);
     assert_eq!(kinds(pipeline(3, 1, 60, 0)), Vec::<&str>::new(), "with many parts, filling does not matter");
 }
 
 #[test]
 fn a_sweep_from_rank_to_rank_is_a_pipeline_with_one_part() {
-    assert_eq!(told(&pipeline(4, 10, 1, 0).advice()), [("pipeline_fill", 3, 263)]);
+    assert_eq!(advice_rows(&pipeline(4, 10, 1, 0).advice()), [("pipeline_fill", 3, 263)]);
 }
 
 #[test]
 fn an_exchange_that_goes_from_rank_to_rank_could_go_at_once() {
-    assert_eq!(told(&pipeline(5, 8, 1, 12).advice()), [("serialised_exchange", 3, 320)]);
+    assert_eq!(advice_rows(&pipeline(5, 8, 1, 12).advice()), [("serialised_exchange", 3, 320)]);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn what_is_requested_one_step_ahead_is_there_in_time() {
     }
     let advice = play.advice();
     assert_eq!(advice[0].kind, "missing_prefetch", "{advice:#?}");
-    assert_eq!(told(&advice)[0].1, 3);
+    assert_eq!(advice_rows(&advice)[0].1, 3);
     assert_eq!(
         advice[0].what,
         "Rank 0 requests data from rank 1 and waits for it at me/program.c:3 at once, instead of computing meanwhile."
@@ -176,7 +176,7 @@ fn farm(workers: usize, tasks: usize, task_ms: u64, poll_ms: u64) -> Play {
 fn five_tasks_are_too_few_for_four_workers() {
     // The longest has two tasks of 80 ms; the mean is 100 ms, and half of a task an eighth as large is 5 ms.
     let advice = farm(4, 5, 80, 0).advice();
-    assert_eq!(told(&advice), [("large_tasks", 8, 55)]);
+    assert_eq!(advice_rows(&advice), [("large_tasks", 8, 55)]);
     assert!(advice[0].what.starts_with("5 tasks are too few for 4 workers (ranks 1-4)"), "{}", advice[0].what);
     assert_eq!(kinds(farm(4, 100, 80, 0)), Vec::<&str>::new(), "they share a hundred tasks evenly");
 }
@@ -202,7 +202,7 @@ fn collectives_in_a_row_could_be_one() {
         }
     }
     let advice = play.advice();
-    assert_eq!(told(&advice), [("small_collectives", 2, 990)]);
+    assert_eq!(advice_rows(&advice), [("small_collectives", 2, 990)]);
     assert!(advice[0].evidence.starts_with("2000 calls there over all ranks, 100 in a row"), "{}", advice[0].evidence);
 }
 
@@ -229,7 +229,7 @@ fn a_fence_for_each_put_is_one_too_many() {
             play.meet(3, &on_window("MPI_Win_fence"), 1);
         }
     }
-    assert_eq!(told(&play.advice()), [("frequent_rma_sync", 3, 990)]);
+    assert_eq!(advice_rows(&play.advice()), [("frequent_rma_sync", 3, 990)]);
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn the_same_data_sent_to_all_is_an_exchange_of_all_with_all() {
         play
     };
     // Five sends of 4 ms each turn; two would do for neighbours.
-    assert_eq!(told(&exchange(6, |_| 8 << 20).advice()), [("all_to_all_growth", 2, 120)]);
+    assert_eq!(advice_rows(&exchange(6, |_| 8 << 20).advice()), [("all_to_all_growth", 2, 120)]);
     assert_eq!(kinds(exchange(8, |_| 8 << 20)), Vec::<&str>::new(), "with two by two by two ranks, all are neighbours");
     let faces = |distance: usize| if distance == 1 || distance == 5 { 8 << 20 } else { 8 };
     assert_eq!(kinds(exchange(6, faces)), Vec::<&str>::new(), "those that are no neighbours get hardly anything");
@@ -272,5 +272,5 @@ fn a_nonblocking_collective_that_is_completed_at_once_hides_nothing() {
         play.meet(3, &wait("MPI_Wait", &[(0, None)]), 0);
         play.all_work(|rank| if turn % 2 == rank { 20 } else { 60 });
     }
-    assert_eq!(told(&play.advice()), [("early_completion", 3, 800)]);
+    assert_eq!(advice_rows(&play.advice()), [("early_completion", 3, 800)]);
 }

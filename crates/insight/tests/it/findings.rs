@@ -13,7 +13,7 @@ use crate::found::*;
 
 #[test]
 fn a_receive_waits_for_its_send() {
-    let findings = told(&ranks(vec![vec![send(1).line(2).at_ms(70, 71)], vec![receive(0).line(3).at_ms(20, 72)]]));
+    let findings = findings_of(&ranks(vec![vec![send(1).line(2).at_ms(70, 71)], vec![receive(0).line(3).at_ms(20, 72)]]));
     assert_eq!(waits(&findings), [("late_sender", 3, 1, 50)]);
     assert_eq!(findings.waits[0].causes.get(&0), Some(&(50 * MS)));
     // The sender computed 60 ms before its send while the receiver computed 10 ms before its receive.
@@ -28,7 +28,7 @@ fn a_collective_in_progress_is_no_synchronisation() {
         let before = [60, 61].map(|ms| collective("MPI_Barrier").line(3 - u32::from(ms == 60)).at_ms(ms, ms + 1));
         [before.to_vec(), vec![begin.at_ms(enter, enter + 1), wait.at_ms(enter + 1, leave)]].concat()
     };
-    let findings = told(&ranks(vec![parts(70, 111), parts(110, 112)]));
+    let findings = findings_of(&ranks(vec![parts(70, 111), parts(110, 112)]));
     assert_eq!(waits(&findings), [("wait_at_nonblocking_collective", 5, 0, 39)]);
     // Both were in step at the second barrier. What rank 1 computed before that made nobody wait.
     let costs: Vec<_> = findings.delay_costs.into_iter().collect();
@@ -39,7 +39,7 @@ fn a_collective_in_progress_is_no_synchronisation() {
 fn a_test_does_not_wait() {
     let test = wait("MPI_Test", &[(0, Some(0))]);
     let findings =
-        told(&ranks(vec![vec![send(1).line(2).at_ms(70, 71)], vec![irecv(ANY).line(3).at_ms(20, 21), test.line(4).at_ms(30, 72)]]));
+        findings_of(&ranks(vec![vec![send(1).line(2).at_ms(70, 71)], vec![irecv(ANY).line(3).at_ms(20, 21), test.line(4).at_ms(30, 72)]]));
     assert_eq!(waits(&findings), []);
 }
 
@@ -48,15 +48,15 @@ fn a_message_that_was_there_is_received_too_late() {
     let other = send(1).tag(8);
     let awaited = receive(0).tag(8);
     let sender = vec![send(1).line(2).at_ms(15, 16), other.line(3).at_ms(70, 71)];
-    let findings = told(&ranks(vec![sender, vec![awaited.line(4).at_ms(20, 72), receive(0).line(5).at_ms(73, 74)]]));
+    let findings = findings_of(&ranks(vec![sender, vec![awaited.line(4).at_ms(20, 72), receive(0).line(5).at_ms(73, 74)]]));
     assert_eq!(waits(&findings), [("late_sender_wrong_order", 4, 1, 50)]);
 }
 
 #[test]
 fn a_send_waits_for_its_receive_unless_it_was_buffered() {
-    let findings = told(&ranks(vec![vec![send(1).line(2).at_ms(20, 72)], vec![receive(0).line(3).at_ms(70, 73)]]));
+    let findings = findings_of(&ranks(vec![vec![send(1).line(2).at_ms(20, 72)], vec![receive(0).line(3).at_ms(70, 73)]]));
     assert_eq!(waits(&findings), [("late_receiver", 2, 0, 50)]);
-    let findings = told(&ranks(vec![vec![send(1).line(2).at_ms(20, 21)], vec![receive(0).line(3).at_ms(70, 73)]]));
+    let findings = findings_of(&ranks(vec![vec![send(1).line(2).at_ms(20, 21)], vec![receive(0).line(3).at_ms(70, 73)]]));
     assert_eq!(waits(&findings), []);
 }
 
@@ -64,7 +64,7 @@ fn a_send_waits_for_its_receive_unless_it_was_buffered() {
 fn groups_wait_for_the_last_the_root_or_those_before() {
     let at = |name: &str, enters: [u64; 3]| {
         let descriptor = if name == "MPI_Bcast" || name == "MPI_Reduce" { message(name, 1) } else { collective(name) };
-        waits(&told(&ranks(enters.map(|enter| vec![descriptor.clone().line(2).at_ms(enter, 60)]).to_vec())))
+        waits(&findings_of(&ranks(enters.map(|enter| vec![descriptor.clone().line(2).at_ms(enter, 60)]).to_vec())))
     };
     assert_eq!(at("MPI_Barrier", [20, 50, 30]), [("wait_at_barrier", 2, 0, 30), ("wait_at_barrier", 2, 2, 20)]);
     assert_eq!(at("MPI_Allreduce", [20, 50, 30]), [("wait_at_nxn", 2, 0, 30), ("wait_at_nxn", 2, 2, 20)]);
@@ -97,7 +97,7 @@ fn between_two_groups_nobody_waits_for_those_beside_the_root() {
 fn a_wait_for_a_nonblocking_collective_is_for_those_who_had_not_begun_it() {
     let begin = |enter| collective("MPI_Iallreduce").line(2).at_ms(enter, enter + 1);
     let end = |enter| wait("MPI_Wait", &[(0, None)]).line(3).at_ms(enter, 71);
-    let findings = told(&ranks(vec![vec![begin(20), end(30)], vec![begin(60), end(70)]]));
+    let findings = findings_of(&ranks(vec![vec![begin(20), end(30)], vec![begin(60), end(70)]]));
     assert_eq!(waits(&findings), [("wait_at_nonblocking_collective", 3, 0, 30)]);
 }
 
@@ -110,7 +110,7 @@ fn a_call_that_waits_for_several_counts_its_time_once() {
         let mut late = vec![send(0).line(5).at_ms(sent, sent + 1), begin(begun)];
         late.sort_by_key(|call| call.enter);
         late.push(wait("MPI_Wait", &[(0, None)]).line(6).at_ms(95, 96));
-        told(&ranks(vec![waiting.clone(), late]))
+        findings_of(&ranks(vec![waiting.clone(), late]))
     };
     let findings = found(50, 80);
     assert_eq!(waits(&findings), [("wait_at_nonblocking_collective", 4, 0, 30), ("late_sender", 4, 0, 20)]);
@@ -126,7 +126,7 @@ fn the_critical_path_goes_where_the_run_was_held_up() {
         vec![receive(1).line(2).at_ms(20, 75), send(1).line(4).at_ms(120, 121)],
         vec![send(0).line(3).at_ms(70, 75), receive(0).line(5).at_ms(75, 122)],
     ]);
-    let findings = told(&run);
+    let findings = findings_of(&run);
     let path = &findings.critical_path;
     assert_eq!(path.length_ns(), 190 * MS, "from MPI_Init to MPI_Finalize");
     assert_eq!(path.segments[&Segment { from: 1, to: 3 }], 60 * MS);
@@ -138,7 +138,7 @@ fn the_critical_path_goes_where_the_run_was_held_up() {
 #[test]
 fn the_critical_path_goes_on_from_a_thread_to_the_one_that_was_there_before() {
     let of_second_thread = send(1).line(2).at_ms(60, 61).thread(1);
-    let path = told(&ranks(vec![vec![of_second_thread], vec![receive(0).line(3).at_ms(20, 61)]])).critical_path;
+    let path = findings_of(&ranks(vec![vec![of_second_thread], vec![receive(0).line(3).at_ms(20, 61)]])).critical_path;
     assert_eq!(path.length_ns(), 190 * MS, "from MPI_Init to MPI_Finalize");
     assert_eq!(path.segments[&Segment { from: 1, to: 99 }], 50 * MS, "what the first thread computed until the second one sent");
 }
@@ -147,7 +147,7 @@ fn the_critical_path_goes_on_from_a_thread_to_the_one_that_was_there_before() {
 fn the_critical_path_ends_where_a_recording_contradicts_itself() {
     // Each receive waits for a message that the other rank sends only after its own receive.
     let exchange = |other: i32| vec![receive(other).line(2).at_ms(20, 50), send(other).line(3).at_ms(50, 51)];
-    let findings = told(&ranks(vec![exchange(1), exchange(0)]));
+    let findings = findings_of(&ranks(vec![exchange(1), exchange(0)]));
     assert_eq!(waits(&findings), [("late_sender", 2, 0, 30), ("late_sender", 2, 1, 30)]);
     assert_eq!(findings.critical_path.length_ns(), 150 * MS);
 }
@@ -155,7 +155,7 @@ fn the_critical_path_ends_where_a_recording_contradicts_itself() {
 #[test]
 fn a_wait_is_passed_on_to_the_computation_that_caused_it() {
     // Rank 0 computes long, rank 1 waits for it and is therefore late for rank 2, which waits for rank 1.
-    let findings = told(&ranks(vec![
+    let findings = findings_of(&ranks(vec![
         vec![send(1).line(2).at_ms(110, 111)],
         vec![receive(0).line(3).at_ms(20, 111), send(2).line(4).at_ms(112, 113)],
         vec![receive(1).line(5).at_ms(20, 113)],
@@ -175,7 +175,7 @@ fn a_thread_is_charged_from_the_meeting_of_its_rank_on() {
         barrier(),
         send(1).line(2).at_ms(150, 151).thread(1),
     ];
-    let findings = told(&ranks(vec![late, vec![barrier(), receive(0).line(3).at_ms(110, 151)]]));
+    let findings = findings_of(&ranks(vec![late, vec![barrier(), receive(0).line(3).at_ms(110, 151)]]));
     assert_eq!(waits(&findings), [("late_sender", 3, 1, 40)]);
     let charged: Vec<(Segment, i64)> = findings.delay_costs.iter().map(|((segment, _), cost)| (*segment, cost.direct_ns)).collect();
     assert_eq!(charged, [(Segment { from: 6, to: 2 }, 40 * MS)]);
@@ -184,7 +184,7 @@ fn a_thread_is_charged_from_the_meeting_of_its_rank_on() {
 #[test]
 fn an_ideal_network_leaves_computation_and_order() {
     // 60 ms, then 40 ms on the other rank, then the message back; everything else is communication.
-    let findings = told(&ranks(vec![
+    let findings = findings_of(&ranks(vec![
         vec![send(1).line(2).at_ms(70, 90), receive(1).line(3).at_ms(90, 150), collective("MPI_Barrier").line(6).at_ms(151, 199)],
         vec![receive(0).line(4).at_ms(10, 95), send(0).line(5).at_ms(135, 145), collective("MPI_Barrier").line(6).at_ms(150, 199)],
     ]));
@@ -192,7 +192,7 @@ fn an_ideal_network_leaves_computation_and_order() {
 }
 
 #[test]
-fn any_company_finds_the_same_to_the_last_digit() {
+fn any_number_of_processes_finds_the_same_to_the_last_digit() {
     let next = |rank: usize| ((rank + 1) % 6) as i32;
     let before = |rank: usize| ((rank + 5) % 6) as i32;
     let rank = |rank: usize| {
@@ -256,7 +256,7 @@ fn the_critical_path_goes_on_where_a_wait_is_of_two_kinds() {
     let other = send(1).tag(8);
     let awaited = receive(0).tag(8);
     let sender = vec![send(1).line(2).at_ms(40, 41), other.line(3).at_ms(70, 71)];
-    let findings = told(&ranks(vec![sender, vec![awaited.line(4).at_ms(20, 72), receive(0).line(5).at_ms(73, 74)]]));
+    let findings = findings_of(&ranks(vec![sender, vec![awaited.line(4).at_ms(20, 72), receive(0).line(5).at_ms(73, 74)]]));
     assert_eq!(waits(&findings), [("late_sender_wrong_order", 4, 1, 30), ("late_sender", 4, 1, 20)]);
     assert_eq!(findings.critical_path.length_ns(), 190 * MS);
 }

@@ -20,7 +20,7 @@ pub(crate) fn waits(findings: &RunFindings) -> Vec<(&'static str, u32, u32, i64)
 }
 
 /// The findings of a handmade run, by one process.
-pub(crate) fn told(ranks: &[Vec<TestCall>]) -> RunFindings {
+pub(crate) fn findings_of(ranks: &[Vec<TestCall>]) -> RunFindings {
     let recording = record_calls(ranks);
     find(&recording, &SingleProcess)
 }

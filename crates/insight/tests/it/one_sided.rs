@@ -82,18 +82,18 @@ fn a_lock_waits_for_its_holder_wherever_the_library_does() {
             put(0).line(5).at_ms(lock_leave, put_leave),
             win_unlock(0).line(6).at_ms(put_leave, 75),
         ];
-        waits(&told(&ranks(vec![holder, other])))
+        waits(&findings_of(&ranks(vec![holder, other])))
     };
     assert_eq!(asks(LOCK_EXCLUSIVE, 72, 73), [("lock_competition", 4, 1, 41)]);
     assert_eq!(asks(LOCK_SHARED, 72, 73), [("lock_competition", 4, 1, 41)]);
     assert_eq!(asks(LOCK_EXCLUSIVE, 31, 72), [("lock_competition", 5, 1, 40)]);
     assert_eq!(asks(LOCK_EXCLUSIVE, 31, 32), [("lock_competition", 6, 1, 39)]);
     let shared = |enter: u64| vec![win_lock(LOCK_SHARED, 0).line(2).at_ms(enter, enter + 1), win_unlock(0).line(3).at_ms(70, 72)];
-    assert_eq!(waits(&told(&ranks(vec![shared(20), shared(30)]))), [], "they share it");
+    assert_eq!(waits(&findings_of(&ranks(vec![shared(20), shared(30)]))), [], "they share it");
 }
 
 #[test]
-fn any_company_finds_the_same_to_the_last_digit() {
+fn any_number_of_processes_finds_the_same_to_the_last_digit() {
     let rank = |rank: usize| {
         let (next, before) = (((rank + 1) % 5) as i32, ((rank + 4) % 5) as i32);
         let round = |round: u64| {

@@ -79,18 +79,18 @@ impl Play {
         self.calls
     }
 
-    pub(crate) fn told(self) -> TestRecording {
+    pub(crate) fn into_recording(self) -> TestRecording {
         record_calls(self.into_calls())
     }
 
     pub(crate) fn advice(self) -> Vec<Advice> {
-        let recording = self.told();
+        let recording = self.into_recording();
         given(&recording)
     }
 
     /// The advice if the ranks ran on these hosts.
     pub(crate) fn advice_on(self, hosts: &[&str], of_rank: &[u32]) -> Vec<Advice> {
-        let recording = self.told().with_header(|header| {
+        let recording = self.into_recording().with_header(|header| {
             header.hosts = hosts.iter().map(|host| (*host).into()).collect();
             header.ranks.iter_mut().zip(of_rank).for_each(|(rank, host)| rank.host = *host);
         });
@@ -111,6 +111,6 @@ pub(crate) fn saved_ms(advice: &Advice) -> i64 {
 }
 
 /// Kind, line and milliseconds.
-pub(crate) fn told(advice: &[Advice]) -> Vec<(&'static str, u32, i64)> {
+pub(crate) fn advice_rows(advice: &[Advice]) -> Vec<(&'static str, u32, i64)> {
     advice.iter().map(|advice| (advice.kind, advice.source.line.unwrap(), saved_ms(advice))).collect()
 }

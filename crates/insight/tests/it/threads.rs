@@ -7,7 +7,7 @@ use sintonia_recording::off_cpu::{OffCpuInterval, ThreadOffCpu};
 use sintonia_recording::raw::part;
 use sintonia_recording::testing::*;
 
-use crate::found::{ranks, told};
+use crate::found::{findings_of, ranks};
 
 fn summary(recording: &TestRecording) -> RunSummary {
     RunSummary::from_recording(recording, &SingleProcess, &|_, _| ()).unwrap()
@@ -111,7 +111,7 @@ fn the_critical_path_goes_through_the_thread_that_the_main_thread_waits_for() {
     // The second thread of rank 1 waits from 50 to 120 ms for rank 0, which computes until then, and then computes until 170 ms.
     let worker = vec![receive(0).line(3).at_ms(50, 120).thread(1), send(0).line(4).at_ms(170, 171).thread(1)];
     let run = ranks(vec![vec![send(1).line(5).at_ms(120, 120), receive(1).line(6).at_ms(121, 171)], worker]);
-    let path = told(&run).critical_path;
+    let path = findings_of(&run).critical_path;
     assert_eq!(path.length_ns(), 190 * MS, "from MPI_Init to MPI_Finalize");
     assert_eq!(path.segments[&Segment { from: 1, to: 5 }], 110 * MS, "rank 0 computes");
     assert_eq!(path.segments[&Segment { from: 3, to: 4 }], 50 * MS, "the thread computes");
@@ -121,6 +121,6 @@ fn the_critical_path_goes_through_the_thread_that_the_main_thread_waits_for() {
 #[test]
 fn the_critical_path_stays_on_the_main_thread_if_another_one_only_polls() {
     let poll = |ms: u64| call("MPI_Iprobe").mark(part::FLAG_FALSE).line(7).at_ms(ms, ms + 1).thread(1);
-    let path = told(&ranks(vec![(20..150).map(poll).collect(), vec![]])).critical_path;
+    let path = findings_of(&ranks(vec![(20..150).map(poll).collect(), vec![]])).critical_path;
     assert_eq!(path.segments, [(Segment { from: 1, to: 99 }, 190 * MS)].into());
 }

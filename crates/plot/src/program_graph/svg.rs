@@ -10,9 +10,9 @@ use super::layout::{COMPUTATION_BOX, GraphLayout, HALF_ROW, LaneLayout, PathLayo
 use super::{GraphDrawing, LaneMessage, LaneNode, LanePath, LaneScope, NodeStage, NodeSymbol, OperationNode, PathComputation, RoleLane};
 use crate::svg::{AltText, Point, SvgCanvas, TitleBlock, text_width, truncate_end};
 
-/// Limit of messages; the lightest are left out.
 /// A remark that is cut to fewer letters tells nothing.
 const MIN_REMARK_CHARS: usize = 6;
+/// Limit of messages; the lightest are left out.
 const MAX_MESSAGES: usize = 80;
 const TEXT: f64 = 11.0;
 /// Width of bold text.

@@ -6,7 +6,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::causal_walk::{CausalVisitor, MemberDependency, call_dependency, causal_walk};
+use super::call_dependency::{MemberDependency, call_dependency};
+use super::causal_walk::{CausalVisitor, causal_walk};
 use super::{CallId, History, NO_ROW};
 use crate::process_group::ProcessGroup;
 

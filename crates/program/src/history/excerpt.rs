@@ -65,7 +65,7 @@ impl HistoryExcerpt {
     pub fn new(recording: &Recording, history: &History, windows: &[Vec<RegionWindow>]) -> HistoryExcerpt {
         let rows: Vec<Vec<ExcerptRow>> =
             history.locations.iter().zip(windows).map(|(location, windows)| excerpt_rows(location, windows)).collect();
-        let border = Border::new(history, &rows);
+        let border = ExcerptBorder::new(history, &rows);
         let mut edits = border.edits_of_epochs();
         for range in &history.location_ranges {
             border.add_edits_of_messages(recording, range.start as usize..range.end as usize, &mut edits);
@@ -151,7 +151,7 @@ fn edit(edits: &mut RowEdits, location: usize, row: u32) -> &mut RowEdit {
 }
 
 /// Finds the communication across the border of the part.
-struct Border<'a> {
+struct ExcerptBorder<'a> {
     history: &'a History,
     /// For each call of each location, whether it counts in the part.
     counts: Vec<Vec<bool>>,
@@ -159,8 +159,8 @@ struct Border<'a> {
     whole_collectives: Vec<bool>,
 }
 
-impl<'a> Border<'a> {
-    fn new(history: &'a History, rows: &[Vec<ExcerptRow>]) -> Border<'a> {
+impl<'a> ExcerptBorder<'a> {
+    fn new(history: &'a History, rows: &[Vec<ExcerptRow>]) -> ExcerptBorder<'a> {
         let mut counts: Vec<Vec<bool>> = history.locations.iter().map(|location| vec![false; location.len()]).collect();
         for (counts, rows) in counts.iter_mut().zip(rows) {
             rows.iter().filter(|row| row.kind == ExcerptRowKind::Call).for_each(|row| counts[row.source as usize] = true);
@@ -171,7 +171,7 @@ impl<'a> Border<'a> {
                 whole_collectives.get_mut(call.instance as usize).into_iter().for_each(|whole| *whole = false);
             }
         }
-        Border { history, counts, whole_collectives }
+        ExcerptBorder { history, counts, whole_collectives }
     }
 
     fn contains(&self, call: CallId) -> bool {

@@ -268,14 +268,19 @@ impl InstanceEntries<'_> {
         if set.len() <= SMALL_SET {
             return set.iter().map(dated).filter(|member| member.enter <= leave).max().unwrap_or(DatedCall::NONE);
         }
-        let mut latest = self.latest.iter().map(|rank| dated(*rank));
-        latest.find(|member| member.enter <= leave && set.contains(member.comm_rank)).unwrap_or(DatedCall::NONE)
+        self.entered_until(leave).map(dated).find(|member| set.contains(member.comm_rank)).unwrap_or(DatedCall::NONE)
     }
 
     /// The last of all members but one that entered until `leave`.
     fn last_other_before(&self, index: u32, leave: i64) -> DatedCall {
-        let mut others = self.latest.iter().filter(|other| **other != index).map(|other| self.members[*other as usize].dated());
-        others.find(|member| member.enter <= leave).unwrap_or(DatedCall::NONE)
+        let other = self.entered_until(leave).find(|other| *other != index);
+        other.map_or(DatedCall::NONE, |other| self.members[other as usize].dated())
+    }
+
+    /// The members that entered until `leave`, the last first.
+    fn entered_until(&self, leave: i64) -> impl Iterator<Item = u32> {
+        let later = self.latest.partition_point(|index| self.members[*index as usize].enter > leave);
+        self.latest[later..].iter().copied()
     }
 }
 

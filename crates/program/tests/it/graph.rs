@@ -12,7 +12,7 @@ use sintonia_recording::raw::ANY;
 use sintonia_recording::testing::*;
 
 #[test]
-fn every_rank_is_read_by_one_process_of_a_company() {
+fn every_rank_is_read_by_one_process_of_a_group() {
     let calls = vec![init().line(1).at_ms(0, 10), collective("MPI_Barrier").line(2).at_ms(20, 30), finalize().line(9).at_ms(40, 50)];
     let recording = record_calls(vec![calls; 6]);
     let readings = |comm: &dyn ProcessGroup| {
@@ -25,7 +25,7 @@ fn every_rank_is_read_by_one_process_of_a_company() {
 }
 
 #[test]
-fn any_company_finds_the_same_program() {
+fn any_number_of_processes_finds_the_same_program() {
     let rank = |rank: u64| {
         let mut calls = vec![init().line(1).at_ms(0, 10), collective("MPI_Bcast").peer(0).line(2).at_ms(20, 30)];
         for round in 0..3 + rank % 2 {

@@ -83,7 +83,7 @@ fn a_message_that_a_probe_took_is_the_one_of_that_moment() {
 }
 
 #[test]
-fn any_company_says_the_same_of_a_meeting_whose_members_disagree() {
+fn any_number_of_processes_finds_the_same_where_members_of_a_collective_disagree() {
     // Rank 1 lacks a call, so its scan is matched with the barrier of the others.
     let whole = || vec![collective("MPI_Barrier").line(1).at_ms(0, 9), collective("MPI_Scan").line(2).at_ms(10, 19)];
     let recording = record_calls(&[whole(), vec![collective("MPI_Scan").line(2).at_ms(10, 19)], whole(), whole()]);
@@ -375,13 +375,13 @@ fn one_sided(ranks: usize, rounds: u64) -> Vec<Vec<TestCall>> {
 }
 
 #[test]
-fn any_company_finds_the_same() {
+fn any_number_of_processes_finds_the_same() {
     let recording = record_calls(ring(5, 7));
-    any_company_finds_the_same_in(&recording);
+    any_number_of_processes_finds_the_same_in(&recording);
 }
 
 #[test]
-fn any_company_finds_the_same_epochs_and_neighbours() {
+fn any_number_of_processes_finds_the_same_epochs_and_neighbours() {
     let recording = RecordingBuilder::new()
         .ranks(one_sided(5, 6))
         .header(|header| {
@@ -392,10 +392,10 @@ fn any_company_finds_the_same_epochs_and_neighbours() {
     let lines = read(&recording, &SingleProcess).locations;
     assert!(lines.iter().all(|line| line.accesses.len() == 6 && line.accesses.iter().all(|access| access.post != CallId::NONE)));
     assert!(lines.iter().all(|line| line.locks.iter().filter(|hold| hold.previous != CallId::NONE).count() >= 5));
-    any_company_finds_the_same_in(&recording);
+    any_number_of_processes_finds_the_same_in(&recording);
 }
 
-fn any_company_finds_the_same_in(recording: &Recording) {
+fn any_number_of_processes_finds_the_same_in(recording: &Recording) {
     let alone = read(recording, &SingleProcess);
     let expected = free(&alone, &SingleProcess);
     assert_eq!(expected.forced, 0);

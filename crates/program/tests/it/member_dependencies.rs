@@ -88,7 +88,7 @@ fn a_replay_needs_what_the_algorithm_requires_and_what_was_waited_for() {
 }
 
 #[test]
-fn any_company_finds_the_same_dependencies() {
+fn any_number_of_processes_finds_the_same_dependencies() {
     let usual = |t: u64| [(t, t + 2), (t, t + 2), (t, t + 2), (t, t + 2)];
     let instances = [usual(0), [(100, 122), (120, 122), (100, 102), (100, 102)], [(200, 221), (200, 202), (220, 221), (200, 221)]];
     for function in ["MPI_Bcast", "MPI_Reduce", "MPI_Scan"] {

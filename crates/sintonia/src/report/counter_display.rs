@@ -1,6 +1,6 @@
 //! The section of the report on counters.
 
-use sintonia_insight::counter_report::{CounterName, CounterReport, CounterValues, FunctionCounterRow, SegmentCounterRow};
+use sintonia_insight::counter_report::{CounterHeading, CounterReport, CounterValues, FunctionCounterRow, SegmentCounterRow};
 
 use crate::report::SCREEN_COLUMNS;
 use crate::text::{format_percent, format_quantity, format_seconds, truncate_end, truncate_start};
@@ -61,7 +61,7 @@ pub(super) fn table(report: Option<&CounterReport>) -> Vec<String> {
     [heading, total].into_iter().chain(ranks).chain(segments).chain(functions).collect()
 }
 
-fn heading(counter: &CounterName) -> String {
+fn heading(counter: &CounterHeading) -> String {
     let unit = if counter.unit.is_empty() { String::new() } else { format!(" {}", counter.unit) };
     format!("{:>COLUMN_WIDTH$}", truncate_end(&format!("{}{unit}", counter.name), COLUMN_WIDTH - 1))
 }
@@ -86,7 +86,7 @@ mod tests {
     }
 
     fn report(names: &[&str], ipc: Option<f64>) -> CounterReport {
-        let name = |name: &&str| CounterName { name: (*name).into(), unit: String::new(), is_sum: true };
+        let name = |name: &&str| CounterHeading { name: (*name).into(), unit: String::new(), is_sum: true };
         let counts: Vec<f64> = names.iter().zip([3e9, 2e9, 6e6]).map(|(_, count)| count).collect();
         let rank = |rank, ipc| RankCounterRow { rank, counted_s: 0.5, values: values(&counts, ipc) };
         let place = |line| SourceLocation { file: Some("step.c".into()), line: Some(line), ..SourceLocation::default() };

@@ -98,7 +98,7 @@ fn several_recordings_are_compared_with_the_first() {
     let folder = folder();
     let said = shown(folder.path(), &["report", "run.sin", "run.sin"]);
     // One of its ranks was cut short.
-    assert!(said.starts_with("run.sin: The run is not whole (rank 3: cut short): its times are not compared.\n"), "{said}");
+    assert!(said.starts_with("run.sin: The run is incomplete (rank 3: cut short): its times are not compared.\n"), "{said}");
     for (name, value) in [("ranks", "5"), ("time", "8.00 s"), ("speed-up", "-"), ("  computation scalability", "-")] {
         assert!(said.contains(&format!("\n{name:<28}{value:>12}{value:>12}\n")), "{name}: {said}");
     }
