@@ -1,8 +1,8 @@
 //! What the kernel and the processor count for each thread: instructions, cycles, cache misses, page faults.
 //!
 //! The counters of a thread are read at both ends of a segment between two MPI calls, and recorded if the segment is long. Whether the next
-//! segment will be long is not known when a call returns, so it is predicted from the last ones behind the same call path: in a program whose
-//! segments are all short, nothing is read. Samples have the counters as well ([`crate::sampling`]), by the same group of events.
+//! segment will be long is not known when a call returns, so it is predicted from the last ones behind the same call path: in a program
+//! whose segments are all short, nothing is read. Samples have the counters as well ([`crate::sampling`]), by the same group of events.
 
 mod event_group;
 mod user_page;

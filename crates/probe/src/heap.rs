@@ -1,14 +1,15 @@
 //! Memory of the probe, apart from that of the program.
 //!
-//! A signal handler of the program can jump out of the probe at any instruction. If that one is inside `malloc`, its lock is never released,
-//! and the program stops at its next allocation. So the probe has a heap of its own, without locks: what a jump leaves behind is at most a
-//! block that is never used again.
+//! A signal handler of the program can jump out of the probe at any instruction. If that one is inside `malloc`, its lock is never
+//! released, and the program stops at its next allocation. So the probe has a heap of its own, without locks: what a jump leaves behind is
+//! at most a block that is never used again.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::block_region::map;
+use crate::perf_event::PAGE_BYTES;
 
 #[global_allocator]
 static HEAP: LockFreeHeap = LockFreeHeap::new();
@@ -64,6 +65,8 @@ unsafe impl GlobalAlloc for LockFreeHeap {
                 0 => self.cut(SMALLEST_BYTES << class),
                 block => block as *mut u8,
             },
+            // A mapping is aligned to a page. Nothing in the probe needs more.
+            None if layout.align() > PAGE_BYTES => null_mut(),
             None => map(layout.size(), libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1).unwrap_or(null_mut()),
         }
     }
@@ -237,6 +240,15 @@ mod tests {
                 });
             }
         });
+    }
+
+    #[test]
+    fn a_large_block_has_no_greater_alignment_than_a_page() {
+        let heap = LockFreeHeap::new();
+        let layout = |align| Layout::from_size_align(2 * LARGEST_BYTES, align).unwrap();
+        drop(FilledBlock::new(&heap, 2 * LARGEST_BYTES, PAGE_BYTES, 1));
+        // SAFETY: the size is not zero.
+        assert!(unsafe { heap.alloc(layout(2 * PAGE_BYTES)) }.is_null());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The library inside the running program.
 //!
 //! It is preloaded into every process of the recorded command, and does nothing in processes that never call MPI. [`binding`] redirects MPI
-//! calls through [`stub`]s to [`call`], which records their times; [`lifecycle`] has the order of start-up and shut-down; [`observe`] reads their arguments, and [`recorder`] writes them. The
-//! program comes first: in case of doubt a call is passed through.
+//! calls through [`stub`]s to [`call`], which records their times; [`lifecycle`] has the order of start-up and shut-down; [`observe`] reads
+//! their arguments, and [`recorder`] writes them. The program comes first: in case of doubt a call is passed through.
 
 mod attached;
 mod binding;

@@ -3,11 +3,12 @@
 //! This module alone knows all of them; what they share is below them, in [`crate::process`]. The order, and why:
 //!
 //! 1. When the probe is loaded, `on_load` reads the settings and binds MPI calls to stubs. Nothing else: most processes never call MPI.
-//! 2. The first MPI call gets to [`begin`], one thread at a time. The MPI library is opened first: it tells whether MPI is initialised. If it
-//!    is not, and this call does not initialise it, the call is passed through and the next one tries again.
+//! 2. The first MPI call gets to [`begin`], one thread at a time. The MPI library is opened first: it tells whether MPI is initialised. If
+//!    it is not, and this call does not initialise it, the call is passed through and the next one tries again.
 //! 3. The time source is selected before any time is read.
 //! 4. The file of definitions is created, because every later step may write to it. Process, host, limits, library, clock and modules
-//!    are defined. How it is found out when threads are off the processor, and what is counted, is selected before the first thread is attached.
+//!    are defined. How it is found out when threads are off the processor, and what is counted, is selected before the first thread is
+//!    attached.
 //! 5. The handlers for exit and fork are registered: from here on there is something to finish.
 //! 6. The state becomes `Recording` before tuning starts: a function that a tuning command calls may call MPI, and must not wait for
 //!    [`begin`], which is waiting for that command. Then threads are sampled.
@@ -22,8 +23,8 @@
 //!     that sends its files ends its recording first (step 13).
 //! 13. After `MPI_Finalize`, at exit, or before `MPI_Abort` ([`end`]), the load of the host, what threads used, whether their times off the
 //!     processor are known, the last clock reading, the
-//!     modules and the end are defined. Then the state becomes `Ended`, so that no thread begins another call (not before `MPI_Abort`, which
-//!     may return). Then threads write their blocks, and last the memory that is not mapped is written.
+//!     modules and the end are defined. Then the state becomes `Ended`, so that no thread begins another call (not before `MPI_Abort`,
+//!     which may return). Then threads write their blocks, and last the memory that is not mapped is written.
 //!
 //! A process in which MPI was initialised unseen skips steps 8 to 11 and registers its communicators and its world in [`begin`], without
 //! messages. With sessions, [`on_session_initialized`] takes the place of steps 8 to 11, also without messages.

@@ -1,6 +1,7 @@
 //! Perf events of threads, and their ring buffers: what the kernel writes about a thread, without a system call or a signal.
 //!
-//! Ordinary users may have events of their own threads unless `kernel.perf_event_paranoid` is above 2 or a container forbids the system call.
+//! Ordinary users may have events of their own threads unless `kernel.perf_event_paranoid` is above 2 or a container forbids the system
+//! call.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -71,8 +72,8 @@ impl EventAttributes {
     }
 }
 
-/// Opens an event of a thread of this process (0: the calling one), in the group of a leader if that is given. `None` if the kernel does not
-/// allow it.
+/// Opens an event of a thread of this process (0: the calling one), in the group of a leader if that is given. `None` if the kernel does
+/// not allow it.
 pub(crate) fn open_event(attributes: &EventAttributes, thread: libc::pid_t, leader: Option<RawFd>) -> Option<OwnedFd> {
     let words = attributes.to_words();
     let any_processor = -1;

@@ -487,8 +487,8 @@ impl CallRecorder {
             return;
         }
         self.close_block();
-        // With the call in progress: the process may end inside it.
-        if let Err(error) = self.region.write_out(self.used + self.pending) {
+        // With the call in progress: the process may end inside it. After a jump out of `begin_block` the block seems to be full.
+        if let Err(error) = self.region.write_out((self.used + self.pending).min(BLOCK_WORDS)) {
             self.stop();
             self.note_stop(&format!("memory could not be written to disk: {error}"));
         }

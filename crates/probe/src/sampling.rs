@@ -1,8 +1,9 @@
 //! Samples of the stacks of threads, by the time they run on a processor.
 //!
-//! The kernel writes samples of each thread to a ring ([`sample_ring`]). A thread of the probe, which otherwise sleeps, takes them out some ten
-//! times a second, unwinds the copies of the stacks, and writes one number for each. The threads of the program are not interrupted, and do
-//! nothing for it. In a Python program, and on request where the kernel has no such event, a timer and a signal take its place ([`timer`]).
+//! The kernel writes samples of each thread to a ring ([`sample_ring`]). A thread of the probe, which otherwise sleeps, takes them out some
+//! ten times a second, unwinds the copies of the stacks, and writes one number for each. The threads of the program are not interrupted,
+//! and do nothing for it. In a Python program, and on request where the kernel has no such event, a timer and a signal take its place
+//! ([`timer`]).
 
 mod frame_tree;
 mod sample_ring;
@@ -334,7 +335,7 @@ impl Sampler {
             }
         }
         if is_interrupted {
-            process::note("samples of some threads have no counters: others use the counters of the processor");
+            process::note("samples of some threads have no counters: other tools use the counters of the processor");
             self.threads[index].reopen_without_counters(self.source);
         }
         if let Some(lost @ 1..) = lost {

@@ -1,7 +1,7 @@
 //! Unwinding with the unwind tables (`.eh_frame`) of the files that are loaded, where they are mapped.
 //!
-//! The list of files is read inside `dl_iterate_phdr`: the dynamic linker's lock keeps other threads from unloading one. Stacks of other threads
-//! are unwound under that lock, too.
+//! The list of files is read inside `dl_iterate_phdr`: the dynamic linker's lock keeps other threads from unloading one. Stacks of other
+//! threads are unwound under that lock, too.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -149,12 +149,22 @@ impl StackUnwinder {
     }
 
     /// Unwinds as far as it goes; `read` gives the words of the stack.
-    pub(crate) fn unwind(&mut self, begin: StackRegisters, mut read: impl FnMut(u64) -> Option<u64>) -> FrameList {
+    pub(crate) fn unwind(&mut self, begin: StackRegisters, read: impl FnMut(u64) -> Option<u64>) -> FrameList {
+        self.unwind_while(begin, read, |_| true)
+    }
+
+    /// Unwinds as far as the frames found so far are accepted. Tables are read only of the files of accepted frames.
+    pub(crate) fn unwind_while(
+        &mut self,
+        begin: StackRegisters,
+        mut read: impl FnMut(u64) -> Option<u64>,
+        accept: impl Fn(&FrameList) -> bool,
+    ) -> FrameList {
         let mut frames = FrameList { count: 1, addresses: [0; MAX_FRAMES], places: [0; MAX_FRAMES] };
         frames.addresses[0] = begin.code.value();
         let mut registers = UnwindRegsX86_64::new(begin.code.value(), begin.stack_pointer, begin.frame_pointer);
         let mut at = begin.code;
-        while frames.count < MAX_FRAMES {
+        while frames.count < MAX_FRAMES && accept(&frames) {
             let before = registers.sp();
             let mut read = |address: u64| read(address).ok_or(());
             let Some(address) = at.to_frame_address() else { break };
@@ -189,8 +199,8 @@ fn module_of(info: &libc::dl_phdr_info) -> Option<Module<&'static [u8]>> {
     let end_of = |header: &libc::Elf64_Phdr| header.p_vaddr + header.p_memsz;
     let containing = |address: u64| loads().find(move |load| (load.p_vaddr..end_of(load)).contains(&address));
     let base = info.dlpi_addr;
-    // SAFETY: bytes of a loaded segment. It stays while the linker's lock is held, or while one of its functions is on the stack that is unwound;
-    // the list is read again before it is used after that.
+    // SAFETY: bytes of a loaded segment. It stays while the linker's lock is held, or while one of its functions is on the stack that is
+    // unwound; the list is read again before it is used after that.
     let bytes = |from: u64, to: u64| unsafe { std::slice::from_raw_parts((base + from) as *const u8, (to - from) as usize) };
     containing(header.p_vaddr).filter(|load| end_of(header) <= load.p_vaddr + load.p_filesz)?;
     let table = bytes(header.p_vaddr, end_of(header));

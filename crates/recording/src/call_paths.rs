@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::header::{CallSiteDefinition, SourceFrame};
 
 /// A line of source code; without debug information, an address.
-type SourceLine<'a> = (&'a str, Option<&'a SourceFrame>, u64);
+type CodeLine<'a> = (&'a str, Option<&'a SourceFrame>, u64);
 
 /// The call paths of all call sites of a recording.
 #[derive(Debug, Default)]
@@ -68,7 +68,7 @@ impl CallPaths {
 /// Numbers for the source lines and call paths of one or several recordings.
 #[derive(Default)]
 struct PathNumbering<'a> {
-    lines: HashMap<SourceLine<'a>, u32>,
+    lines: HashMap<CodeLine<'a>, u32>,
     numbers: HashMap<CallPathStep, u32>,
     /// By number; a caller comes before what it calls.
     paths: Vec<CallPathStep>,
@@ -98,7 +98,7 @@ impl<'a> PathNumbering<'a> {
         numbers
     }
 
-    fn line_number(&mut self, line: SourceLine<'a>) -> u32 {
+    fn line_number(&mut self, line: CodeLine<'a>) -> u32 {
         let new_line = self.lines.len() as u32;
         *self.lines.entry(line).or_insert(new_line)
     }
@@ -144,7 +144,7 @@ fn distinguishing_depths(sorted: &[(Vec<u32>, u32)]) -> Vec<Range<usize>> {
 }
 
 /// The line of a frame of a call site. A program may lie in another folder in another recording.
-fn source_line(site: &CallSiteDefinition, frame: usize) -> SourceLine<'_> {
+fn source_line(site: &CallSiteDefinition, frame: usize) -> CodeLine<'_> {
     let frame = site.frames.get(frame);
     let has_line = frame.is_some_and(|frame| frame.line.is_some());
     let module = site.module.rsplit('/').next().unwrap_or_default();

@@ -1,9 +1,9 @@
 //! Counters of the threads of a rank: how much they increased in each interval of computation.
 //!
-//! A rank without counters has no file. Otherwise `rank-00000.counters` (between MPI calls) and `rank-00000.sample-counters` (between samples) hold
-//! the definitions of the counters as JSON, with its length before it; then, as LEB128 numbers, for each thread its number, the number of intervals, and for each
-//! interval the distance in ticks from the end of the previous one (signed), its length in ticks and one value for each counter (signed). A CRC-32 of all
-//! that ends the file.
+//! A rank without counters has no file. Otherwise `rank-00000.counters` (between MPI calls) and `rank-00000.sample-counters` (between
+//! samples) hold the definitions of the counters as JSON, with its length before it; then, as LEB128 numbers, for each thread its number,
+//! the number of intervals, and for each interval the distance in ticks from the end of the previous one (signed), its length in ticks and
+//! one value for each counter (signed). A CRC-32 of all that ends the file.
 
 use std::path::Path;
 
@@ -167,6 +167,9 @@ pub enum CounterIntervals {
 }
 
 impl CounterIntervals {
+    /// Both kinds.
+    pub const ALL: [CounterIntervals; 2] = [CounterIntervals::Segments, CounterIntervals::Samples];
+
     /// File name of a rank inside a recording.
     pub fn file_name(self, rank: u32) -> String {
         match self {

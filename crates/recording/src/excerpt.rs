@@ -1,7 +1,7 @@
 //! A part of a recording in place of the whole: what every reader gets if only a region of interest counts.
 //!
-//! The parts are time windows of each thread, since ranks reach the same iteration at different times. The calls are given as tables; what is
-//! stored with times (samples, counters, OpenMP regions, time off the processor) is cut by the windows when it is read. What is stored
+//! The parts are time windows of each thread, since ranks reach the same iteration at different times. The calls are given as tables; what
+//! is stored with times (samples, counters, OpenMP regions, time off the processor) is cut by the windows when it is read. What is stored
 //! without times (usage of processors, sums of file accesses) is not in a part.
 
 use std::collections::BTreeMap;
@@ -48,7 +48,8 @@ impl ThreadExcerpt {
 pub type RecordingExcerpt = BTreeMap<u32, Vec<ThreadExcerpt>>;
 
 impl CallDescriptor {
-    /// Time between two windows of a part of a recording, at the site that [`Recording::restricted_to`](crate::Recording::restricted_to) adds as the last one.
+    /// Time between two windows of a part of a recording, at the site that [`Recording::restricted_to`](crate::Recording::restricted_to)
+    /// adds as the last one.
     pub fn outside_excerpt(site: u32) -> CallDescriptor {
         let function = FunctionId::from_name(OUTSIDE_FUNCTION).unwrap_or(FunctionId(0));
         CallDescriptor { site, parts: part::UNFINISHED, value: OUTSIDE_VALUE, ..CallDescriptor::new(function) }

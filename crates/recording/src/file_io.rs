@@ -1,9 +1,10 @@
 //! What a rank did with files through the C library: counters, and the accesses that took long.
 //!
-//! A rank that used no files has no file. Otherwise `rank-00000.files` holds, as LEB128 numbers: the number of files and their paths (length,
-//! bytes); the number of records, and for each of them file, operation, interface, thread, call site plus one and counters, with times in
-//! ticks; for each thread with accesses its number, how many there are, and for each the distance of its begin from the end of the
-//! previous one (signed), its length, the time in its calls, its bytes, its calls, and the index of its record. A CRC-32 of all that ends the file.
+//! A rank that used no files has no file. Otherwise `rank-00000.files` holds, as LEB128 numbers: the number of files and their paths
+//! (length, bytes); the number of records, and for each of them file, operation, interface, thread, call site plus one and counters, with
+//! times in ticks; for each thread with accesses its number, how many there are, and for each the distance of its begin from the end of the
+//! previous one (signed), its length, the time in its calls, its bytes, its calls, and the index of its record. A CRC-32 of all that ends
+//! the file.
 
 use std::path::Path;
 

@@ -2,7 +2,8 @@
 //!
 //! A rank that was always on its processor has no file. Otherwise `rank-00000.offcpu` holds, as LEB128 numbers: for each thread its number,
 //! the number of intervals, and for each interval the distance in ticks from the end of the previous one (signed), its length in ticks, the
-//! time waiting and the time blocked in nanoseconds, and the processor plus one (65535: no thread had the number). A CRC-32 of all that ends the file.
+//! time waiting and the time blocked in nanoseconds, and the processor plus one (65535: no thread had the number). A CRC-32 of all that
+//! ends the file.
 
 use std::path::Path;
 
@@ -44,8 +45,8 @@ pub struct OffCpuTime {
     pub blocked_ns: u64,
 }
 
-/// The intervals of one thread, in order; they do not overlap. A number is given to another thread after its thread has ended; the intervals
-/// in between, in which there was no thread, are kept apart.
+/// The intervals of one thread, in order; they do not overlap. A number is given to another thread after its thread has ended; the
+/// intervals in between, in which there was no thread, are kept apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadOffCpu {
     /// The thread's number in its process.

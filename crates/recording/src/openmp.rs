@@ -1,9 +1,10 @@
 //! OpenMP regions of a rank: how long each thread of the team computed in them, and how long it waited for what.
 //!
-//! A rank that ran none has no file. Otherwise `rank-00000.omp` holds, as LEB128 numbers, for each region: the call site, the calling thread
-//! plus one (0: it does not call MPI), the number of regions around it, 1 if it was in progress when the recording ended (else 0), the number of executions, begin in ticks (as a signed distance from that of the
-//! previous one), duration, span, the sum of the longest times, the number of threads, and for each thread seven durations; the number of locks, and
-//! for each thread, call site, acquisitions, time waited and time held. All durations are in ticks. A CRC-32 of all that ends the file.
+//! A rank that ran none has no file. Otherwise `rank-00000.omp` holds, as LEB128 numbers, for each region: the call site, the calling
+//! thread plus one (0: it does not call MPI), the number of regions around it, 1 if it was in progress when the recording ended (else 0),
+//! the number of executions, begin in ticks (as a signed distance from that of the previous one), duration, span, the sum of the longest
+//! times, the number of threads, and for each thread seven durations; the number of locks, and for each thread, call site, acquisitions,
+//! time waited and time held. All durations are in ticks. A CRC-32 of all that ends the file.
 
 use std::path::Path;
 
@@ -191,8 +192,8 @@ fn decode_region(rest: &mut &[u8], previous: i64) -> Option<RegionExecution> {
     let locks = varint::decode(rest).filter(|locks| *locks < MAX_LOCKS)?;
     for _ in 0..locks {
         region.locks.push(RegionLock {
-            thread: varint::decode(rest)? as u16,
-            site: varint::decode(rest)? as u32,
+            thread: u16::try_from(varint::decode(rest)?).ok()?,
+            site: u32::try_from(varint::decode(rest)?).ok()?,
             acquisitions: varint::decode(rest)?,
             waited: varint::decode(rest)?,
             held: varint::decode(rest)?,

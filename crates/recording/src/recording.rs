@@ -223,7 +223,8 @@ impl Recording {
         self.folder().join(openmp::file_name(rank)).exists()
     }
 
-    /// The OpenMP regions of a rank, in the order of their begin. Empty if it ran none, if they were not recorded, and if the file is damaged.
+    /// The OpenMP regions of a rank, in the order of their begin. Empty if it ran none, if they were not recorded, and if the file is
+    /// damaged.
     pub fn openmp_regions(&self, rank: u32) -> Result<Vec<RegionExecution>, Error> {
         let Some(clock) = self.header.rank(rank).map(|rank| rank.clock.to_fixed_point()) else { return Ok(Vec::new()) };
         let mut regions = openmp::read(self.folder(), rank)?;

@@ -98,18 +98,24 @@ impl Recording {
 
     /// Keeps the regions of OpenMP that end in the windows of the main thread.
     pub(crate) fn cut_openmp_regions(&self, rank: u32, regions: Vec<RegionExecution>) -> Vec<RegionExecution> {
-        let Some(windows) = self.excerpt_threads(rank).map(|threads| threads.first().map_or(&[][..], |main| &main.windows)) else {
-            return regions;
-        };
-        let mut inside: Vec<bool> = regions.iter().map(|region| contains(windows, region.end())).collect();
-        // A nested region names its enclosing one only by the order: both stay, or none.
-        for index in 1..regions.len() {
-            if regions[index].level > regions[index - 1].level {
-                inside[index] = inside[index - 1];
-            }
+        match self.excerpt_threads(rank) {
+            Some(threads) => regions_in(regions, threads.first().map_or(&[][..], |main| &main.windows)),
+            None => regions,
         }
-        regions.into_iter().zip(inside).filter(|(_, inside)| *inside).map(|(region, _)| region).collect()
     }
+}
+
+/// The regions that end in one of the windows. A nested region is a part of the one around it, which is named only by the order: both stay,
+/// or none.
+fn regions_in(mut regions: Vec<RegionExecution>, windows: &[Range<i64>]) -> Vec<RegionExecution> {
+    let mut around: Vec<bool> = Vec::new();
+    regions.retain(|region| {
+        around.truncate(region.level.into());
+        let is_inside = around.last().copied().unwrap_or_else(|| contains(windows, region.end()));
+        around.push(is_inside);
+        is_inside
+    });
+    regions
 }
 
 /// Whether a point in time is in one of the windows; a point on a border is in the earlier one.
@@ -121,15 +127,43 @@ fn contains(windows: &[Range<i64>], time: i64) -> bool {
 fn cut_off_cpu(thread: &ThreadOffCpu, windows: &[Range<i64>]) -> ThreadOffCpu {
     let mut intervals = Vec::new();
     for window in windows {
-        for interval in thread.intervals().iter().chain(thread.absences()) {
+        for interval in overlapping(thread.intervals(), window).chain(overlapping(thread.absences(), window)) {
             let (begin, end) = (interval.begin.max(window.start), interval.end.min(window.end));
-            if begin < end {
-                let share = (end - begin) as f64 / (interval.end - interval.begin).max(1) as f64;
-                let part = |ns: u64| (ns as f64 * share).round() as u64;
-                let (waiting_ns, blocked_ns) = (part(interval.waiting_ns), part(interval.blocked_ns));
-                intervals.push(OffCpuInterval { begin, end, waiting_ns, blocked_ns, ..*interval });
-            }
+            let share = (end - begin) as f64 / (interval.end - interval.begin).max(1) as f64;
+            let part = |ns: u64| (ns as f64 * share).round() as u64;
+            let (waiting_ns, blocked_ns) = (part(interval.waiting_ns), part(interval.blocked_ns));
+            intervals.push(OffCpuInterval { begin, end, waiting_ns, blocked_ns, ..*interval });
         }
     }
     ThreadOffCpu::new(thread.thread, intervals)
+}
+
+/// Those of some intervals in order that overlap a window: there may be many windows, and many intervals.
+fn overlapping<'a>(intervals: &'a [OffCpuInterval], window: &Range<i64>) -> impl Iterator<Item = &'a OffCpuInterval> {
+    let (begin, end) = (window.start, window.end);
+    let first = intervals.partition_point(|interval| interval.end <= begin);
+    intervals[first..].iter().take_while(move |interval| interval.begin < end).filter(|interval| interval.begin < interval.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_window_has_its_share_of_an_interval() {
+        let interval = |begin, end| OffCpuInterval { begin, end, waiting_ns: (end - begin) as u64, blocked_ns: 0, processor: None };
+        let thread = ThreadOffCpu::new(3, vec![interval(0, 10), interval(20, 40), interval(50, 60)]);
+        let cut = cut_off_cpu(&thread, &[8..22, 30..31, 60..70]);
+        assert_eq!((cut.thread, cut.intervals()), (3, &[interval(8, 10), interval(20, 22), interval(30, 31)][..]));
+    }
+
+    #[test]
+    fn nested_regions_stay_with_the_one_around_them() {
+        let region = |level, begin, span| RegionExecution { level, begin, span, ..RegionExecution::default() };
+        // The first one ends behind the window, the second one in it.
+        let first = [region(0, 0, 100), region(1, 10, 10), region(1, 30, 10), region(2, 31, 5)];
+        let second = [region(0, 10, 20), region(1, 11, 1)];
+        let kept = regions_in([&first[..], &second].concat(), std::slice::from_ref(&(5..50)));
+        assert_eq!(kept, second);
+    }
 }

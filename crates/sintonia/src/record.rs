@@ -51,8 +51,8 @@ pub(crate) struct RecordArgs {
     /// Samples of each thread per second on the processor, or off [default: 99, where the kernel allows it without signals]
     #[arg(long, value_name = "HZ|off", value_parser = parse_sampling)]
     sample: Option<SamplingRate>,
-    /// Up to four events to count between MPI calls and between samples, by the names of `perf list`, or off [default: instructions, cycles and
-    /// cache misses where the host counts them, else page faults]
+    /// Up to four events to count between MPI calls and between samples, by the names of `perf list`, or off [default: instructions, cycles
+    /// and cache misses where the host counts them, else page faults]
     #[arg(long, value_name = "EVENTS|off", value_parser = parse_counters)]
     counters: Option<String>,
     /// OpenMP regions: record them or not [default: on]
@@ -84,8 +84,8 @@ pub(crate) fn run(args: RecordArgs) -> Result<ExitCode, Error> {
     Ok(ExitCode::from(exit_code(status) as u8))
 }
 
-/// Runs and records the command with additional environment variables; returns its status and the recording. `began` is called with the folder
-/// before the command starts.
+/// Runs and records the command with additional environment variables; returns its status and the recording. `began` is called with the
+/// folder before the command starts.
 pub(crate) fn record_command(args: &RecordArgs, more: &[(&str, OsString)], began: &dyn Fn(&Path)) -> Result<(ExitStatus, PathBuf), Error> {
     // Makes writes beyond a file size limit fail with an error. Handlers, unlike ignored signals, are not inherited by the program.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));

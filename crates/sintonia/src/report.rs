@@ -1,5 +1,6 @@
 //! `sintonia report`: where the time of a recorded run goes, why, and what to do about it.
 
+mod call_display;
 mod compare;
 mod counter_display;
 mod display;
@@ -8,9 +9,11 @@ mod file_display;
 mod function_display;
 mod hosts;
 mod html;
+mod message_sizes;
 mod openmp_display;
 mod place_text;
 mod region_args;
+mod remarks;
 mod thread_display;
 mod tuning;
 

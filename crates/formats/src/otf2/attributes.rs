@@ -7,6 +7,7 @@ use sintonia_otf2::code::ValueType;
 use sintonia_otf2::reference::{AttributeRef, CallingContextRef, SourceCodeLocationRef};
 use sintonia_otf2::{AttributeList, Value};
 use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
+use sintonia_recording::counters::CounterIntervals;
 use sintonia_recording::raw;
 use sintonia_recording::samples::Sample;
 
@@ -103,6 +104,14 @@ impl CallAttribute {
             CallAttribute::SampleFlags => {
                 ("SINTONIA_SAMPLE", ValueType::UINT16, "Sample in the kernel (1), in MPI (2), with a stack that is not complete (4)")
             }
+        }
+    }
+
+    /// The attribute with the length of an interval that a metric ends.
+    pub(super) fn interval_length(intervals: CounterIntervals) -> CallAttribute {
+        match intervals {
+            CounterIntervals::Segments => CallAttribute::SegmentLength,
+            CounterIntervals::Samples => CallAttribute::SampleLength,
         }
     }
 

@@ -135,7 +135,8 @@ pub(super) enum MpiEvent {
     RmaCollectiveBegin,
     /// A collective on a window ends.
     RmaCollectiveEnd { operation: CollectiveOp, window: u32 },
-    /// A lock of a window at a rank (or at all: [`UNDEFINED_UINT32`](sintonia_otf2::buffer::UNDEFINED_UINT32)) is requested; whether it is exclusive.
+    /// A lock of a window at a rank (or at all: [`UNDEFINED_UINT32`](sintonia_otf2::buffer::UNDEFINED_UINT32)) is requested; whether it is
+    /// exclusive.
     RmaRequestLock(u32, u32, bool),
     /// A lock of a window at a rank is released.
     RmaReleaseLock(u32, u32),

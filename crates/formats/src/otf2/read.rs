@@ -1,7 +1,8 @@
 //! Imports an OTF2 archive of any tool.
 //!
-//! The definitions are read completely, since everything refers to them; the events of each process are streamed, twice if call paths have to
-//! be found first. Regions of the program are not recorded as calls, but provide call paths and sampled stacks.
+//! The definitions are read completely, since everything refers to them; the events of each process are streamed, those
+//! of other tools twice: call paths are found first. Regions of the program are not recorded as calls, but provide call paths and sampled
+//! stacks.
 
 mod archive_layout;
 mod call_path_tree;
@@ -185,6 +186,7 @@ fn notes(trace: &OpenArchive, ranks: &[ImportedRank]) -> Vec<String> {
         (left_out.stray_events, "MPI events outside any MPI call are left out"),
         (left_out.samples, "samples of another event, or without a calling context, are left out"),
         (left_out.interruptions, "the tool that made the trace paused or flushed its buffer: times around that are distorted"),
+        (trace.metrics.omitted, "metrics are left out: there are too many"),
         (trace.layout.skipped_location_groups as u64, "location groups that are not MPI processes, such as accelerators, are left out"),
     ];
     counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{what} ({count})")).collect()

@@ -37,8 +37,9 @@ impl UnwoundPath {
 
 /// Unwinds a path as far as it goes, and finds what it depends on. `None` if another thread is unwinding.
 ///
-/// The linker's lock is held only while the list of files is read. A signal handler of the program may jump out of this function, and a lock
-/// that is never released would stop the program at its next `dlopen`. The files whose functions are on this stack are not unloaded meanwhile.
+/// The linker's lock is held only while the list of files is read. A signal handler of the program may jump out of this function, and a
+/// lock that is never released would stop the program at its next `dlopen`. The files whose functions are on this stack are not unloaded
+/// meanwhile, and tables of no others are read.
 pub(super) fn unwind_whole(caller: CallerRegisters, stack: StackBounds) -> Option<UnwoundPath> {
     let mut unwinder = UNWINDER.try_lock().ok()?;
     let unwinder = unwinder.get_or_insert_with(StackUnwinder::new);
@@ -47,20 +48,24 @@ pub(super) fn unwind_whole(caller: CallerRegisters, stack: StackBounds) -> Optio
 }
 
 fn unwind_with(unwinder: &mut StackUnwinder, caller: CallerRegisters, stack: StackBounds) -> UnwoundPath {
-    let mut unwind = |caller: CallerRegisters, replace: &mut dyn FnMut(u64, u64) -> u64| -> FrameList {
-        let read = |address: u64| stack.read(caller.stack_pointer, address).map(|value| replace(address, value));
-        unwinder.unwind(caller.to_stack_registers(), read)
-    };
+    let read = |address: u64| stack.read(caller.stack_pointer, address);
     let mut reads: Vec<(u64, u64)> = Vec::with_capacity(2 * MAX_FRAMES);
-    let frames = unwind(caller, &mut |address, value| {
+    let frames = unwinder.unwind(caller.to_stack_registers(), |address| {
+        let value = read(address)?;
         reads.push((address, value));
-        value
+        Some(value)
     });
+    // Behind a frame that differs there may be anything, such as the address of a file that is being unloaded.
+    let follows_path = |found: &FrameList| frames.addresses().starts_with(found.addresses());
+    let mut unwind = |caller: CallerRegisters, replace: &dyn Fn(u64, u64) -> u64| {
+        let read = |address: u64| read(address).map(|value| replace(address, value));
+        unwinder.unwind_while(caller.to_stack_registers(), read, follows_path)
+    };
     let is_same = |other: &FrameList| other.addresses() == frames.addresses();
     // Another plausible frame pointer, and value of a word.
     let other = caller.stack_pointer + 0x2000;
     let moved = CallerRegisters { frame_pointer: other, ..caller };
-    let frame_pointer_matters = !is_same(&unwind(moved, &mut |_, value| value));
+    let frame_pointer_matters = !is_same(&unwind(moved, &|_, value| value));
     let mut deciding_words: Vec<(u64, u64)> =
         frames.places().iter().zip(&frames.addresses()[1..]).map(|(at, value)| (*at, *value)).collect();
     for (address, value) in reads {
@@ -69,7 +74,7 @@ fn unwind_with(unwinder: &mut StackUnwinder, caller: CallerRegisters, stack: Sta
         }
         // A path that fills the list may differ behind its end.
         let differs = |found: &FrameList| !is_same(found) || frames.is_full();
-        if differs(&unwind(caller, &mut |at, value| if at == address { other } else { value })) {
+        if differs(&unwind(caller, &|at, value| if at == address { other } else { value })) {
             deciding_words.push((address, value));
         }
     }

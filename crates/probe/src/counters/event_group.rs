@@ -1,7 +1,6 @@
 //! Events of one thread that are counted together.
 
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
-use std::sync::atomic::AtomicU64;
 
 use sintonia_recording::counter_event::{CounterEvent, MAX_EVENTS};
 
@@ -58,8 +57,8 @@ impl GroupReading {
 }
 
 impl EventGroup {
-    /// Opens the events for a thread of this process (0: the calling one). `None` if the kernel does not count one of them, or if the program
-    /// may need the file descriptor.
+    /// Opens the events for a thread of this process (0: the calling one). `None` if the kernel does not count one of them, or if the
+    /// program may need the file descriptor.
     pub(crate) fn open(events: &[CounterEvent], thread: libc::pid_t) -> Option<EventGroup> {
         let (first, others) = events.split_first()?;
         let leader = open_event(&attributes(*first), thread, None).filter(is_spare)?;
@@ -153,7 +152,7 @@ impl MappedPage {
     }
 
     fn content(&self) -> &UserPage {
-        const { assert!(size_of::<[AtomicU64; 7]>() <= PAGE_BYTES) };
+        const { assert!(size_of::<UserPage>() <= PAGE_BYTES) };
         // SAFETY: the page is mapped until this is dropped, and aligned.
         unsafe { &*self.0.cast::<UserPage>() }
     }

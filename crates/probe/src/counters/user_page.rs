@@ -1,7 +1,7 @@
 //! Reading a counter of the processor without a system call.
 //!
-//! The kernel says in a page that is mapped for each event which of the processor's counters has it at the moment, and what is to be added to
-//! that counter. A lock word tells whether this has changed meanwhile: the thread was switched away.
+//! The kernel says in a page that is mapped for each event which of the processor's counters has it at the moment, and what is to be added
+//! to that counter. A lock word tells whether this has changed meanwhile: the thread was switched away.
 
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
@@ -35,14 +35,15 @@ pub(super) fn is_readable(page: &UserPage) -> bool {
     page[CAPABILITIES].load(Ordering::Relaxed) & MAY_READ != 0
 }
 
-/// Reads a counter. `None` if it is not counted at the moment.
+/// Reads a counter. `None` if it is not counted at the moment, or if programs may no longer read it: the instruction would then end the
+/// program. (The administrator can change that while the program runs.)
 #[inline]
 pub(super) fn read(page: &UserPage, read_counter: impl Fn(u32) -> u64) -> Option<UserCount> {
     for _ in 0..TRIES {
         let before = page[LOCK_AND_INDEX].load(Ordering::Relaxed);
         // The kernel writes the page in this thread, or while it does not run.
         compiler_fence(Ordering::SeqCst);
-        let counter = ((before >> 32) as u32).checked_sub(1)?;
+        let counter = ((before >> 32) as u32).checked_sub(1).filter(|_| is_readable(page))?;
         let load = |index: usize| page[index].load(Ordering::Relaxed);
         let unused_bits = 64_u32.checked_sub(u32::from(load(WIDTH) as u16))?;
         let count = (read_counter(counter).checked_shl(unused_bits)? as i64) >> unused_bits;
@@ -89,6 +90,7 @@ mod tests {
         assert!(is_readable(&not_allowed));
         not_allowed[CAPABILITIES].store(0, Ordering::Relaxed);
         assert!(!is_readable(&not_allowed));
+        assert_eq!(read(&not_allowed, |_| unreachable!()), None);
     }
 
     #[test]

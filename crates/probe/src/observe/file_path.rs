@@ -1,7 +1,7 @@
 //! The path of a file that MPI opened, so that it can be told which file the calls on its handle used.
 //!
-//! The program gives a name, which may be relative and may begin with a kind of file system (`ufs:name`, by the MPI standard). Nothing is asked of the file
-//! system: on a parallel one, that would be one more request of every rank.
+//! The program gives a name, which may be relative and may begin with a kind of file system (`ufs:name`, by the MPI standard). Nothing is
+//! asked of the file system: on a parallel one, that would be one more request of every rank.
 
 use std::path::{Component, Path, PathBuf};
 

@@ -1,8 +1,8 @@
 //! GCC's runtime, libgomp: wrappers of the functions that a compiled program calls.
 //!
-//! The compiler turns a region into a function and passes it to libgomp with a pointer to its data. A stub in assembly, one for all functions that
-//! start a region, passes [`run`] and a [`Team`] instead: so every thread of the team is seen, also in a loop with a static schedule, for which
-//! the program calls nothing. Functions inside a region are called in place, with the time before and after it.
+//! The compiler turns a region into a function and passes it to libgomp with a pointer to its data. A stub in assembly, one for all
+//! functions that start a region, passes [`run`] and a [`Team`] instead: so every thread of the team is seen, also in a loop with a static
+//! schedule, for which the program calls nothing. Functions inside a region are called in place, with the time before and after it.
 
 use std::ffi::{CStr, c_char, c_long, c_uint, c_void};
 use std::sync::OnceLock;
@@ -289,11 +289,15 @@ unsafe extern "C-unwind" fn acquire<const INDEX: usize>(lock: usize, return_addr
     // SAFETY: as in `wait`.
     let original: unsafe extern "C-unwind" fn(usize) = unsafe { std::mem::transmute(WRAPPED[INDEX].original()) };
     let previous = team::switch(ThreadActivity::Lock);
-    // LLVM's runtime would report an address of this function.
-    team::set_lock_site(return_address as u64);
+    let is_reported = ompt::is_active();
+    if is_reported {
+        // LLVM's runtime would report an address of this function.
+        team::set_lock_site(return_address as u64);
+    }
     // SAFETY: the program's own call.
     unsafe { original(lock) };
-    if ompt::is_active() {
+    if is_reported {
+        team::set_lock_site(0);
         team::restore(previous);
     } else {
         team::lock_acquired(previous, return_address as u64);

@@ -1,7 +1,7 @@
 //! LLVM's and Intel's runtime, libomp: it calls a tool through the interface of OpenMP 5 (OMPT).
 //!
-//! When it starts, it looks for `ompt_start_tool` among the symbols of the process, and finds that of the probe. Only one tool can be active, so
-//! the probe stays out where the program has its own, or the user asks for another one.
+//! When it starts, it looks for `ompt_start_tool` among the symbols of the process, and finds that of the probe. Only one tool can be
+//! active, so the probe stays out where the program has its own, or the user asks for another one.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};

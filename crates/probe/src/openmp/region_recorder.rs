@@ -1,7 +1,8 @@
 //! Writes regions that have ended to a file of the process.
 //!
-//! A region takes a record, and one for each thread. Short regions are summed up, since a program may run a million of them in a second: the
-//! executions of one call site within a hundredth of a second become one. If the file grows too fast, longer ones are summed up as well.
+//! A region takes a record, and one for each thread. Short regions are summed up, since a program may run a million of them in a second:
+//! the executions of one call site within a hundredth of a second become one. If the file grows too fast, longer ones are summed up as
+//! well.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard};
@@ -10,7 +11,7 @@ use sintonia_recording::raw::openmp::{
     DURATIONS, MAGIC, MAX_EXECUTIONS, MAX_THREADS, RECORD_WORDS, RawLock, RawRegion, RawSummary, RawThread, ThreadActivity,
 };
 
-use super::team::Team;
+use super::team::{MAX_LOCK_SITES, Team};
 use crate::cancellation::CancellationGuard;
 use crate::clock::{self, ticks};
 use crate::process::{self, ProcessState};
@@ -26,8 +27,6 @@ const SUMMED_NS: u64 = 10_000_000;
 const BYTES_AT_ONCE: u64 = 16 << 20;
 /// How fast the file may grow.
 const BYTES_PER_SECOND: u64 = 2 << 20;
-/// Most lock call sites of a region whose executions are summed up; further ones are not recorded.
-const MAX_SUMMED_LOCKS: usize = 256;
 /// Call sites whose regions are summed up at the same time.
 const SUMMED_SITES: usize = 64;
 
@@ -55,7 +54,8 @@ struct SummedRegion {
     end: u64,
     longest: f64,
     threads: Vec<[f64; DURATIONS]>,
-    locks: Vec<RawLock>,
+    /// The locks of each thread.
+    locks: Vec<Vec<RawLock>>,
 }
 
 fn lock() -> MutexGuard<'static, Option<RegionRecorder>> {
@@ -184,7 +184,7 @@ impl RegionRecorder {
             end,
             longest: 0.0,
             threads: vec![[0.0; DURATIONS]; usize::from(region.threads)],
-            locks: Vec::new(),
+            locks: vec![Vec::new(); usize::from(region.threads)],
         });
         sum.add(&region, team, end);
     }
@@ -206,7 +206,7 @@ impl RegionRecorder {
         }
         let span = sum.end.saturating_sub(sum.region.begin) as f32;
         self.append(RawSummary { longest: sum.longest as f32, span }.to_words());
-        for lock in &sum.locks {
+        for lock in sum.locks.iter().flatten() {
             self.append(lock.to_words());
         }
     }
@@ -236,18 +236,32 @@ impl SummedRegion {
             }
         }
         self.longest += longest;
-        (0..self.threads.len()).flat_map(|number| team.locks(number)).for_each(|lock| self.add_lock(lock));
-    }
-
-    fn add_lock(&mut self, lock: RawLock) {
-        match self.locks.iter().position(|sum| (sum.thread, sum.site) == (lock.thread, lock.site)) {
-            Some(index) => {
-                let sum = &mut self.locks[index];
-                sum.acquisitions = sum.acquisitions.saturating_add(lock.acquisitions);
-                (sum.waited, sum.held) = (sum.waited + lock.waited, sum.held + lock.held);
-            }
-            None if self.locks.len() < MAX_SUMMED_LOCKS => self.locks.push(lock),
-            None => {}
+        for (number, sums) in self.locks.iter_mut().enumerate() {
+            team.locks(number).for_each(|lock| add_lock(sums, lock));
         }
+    }
+}
+
+/// Adds what a thread did at one place to its sums.
+fn add_lock(sums: &mut Vec<RawLock>, lock: RawLock) {
+    if let Some(sum) = sums.iter_mut().find(|sum| sum.site == lock.site) {
+        sum.acquisitions = sum.acquisitions.saturating_add(lock.acquisitions);
+        (sum.waited, sum.held) = (sum.waited + lock.waited, sum.held + lock.held);
+    } else if sums.len() < MAX_LOCK_SITES {
+        sums.push(lock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locks_of_several_executions_are_added_by_call_site() {
+        let lock = |site| RawLock { thread: 0, site, acquisitions: 2, waited: 1.5, held: 4.0 };
+        let mut sums = Vec::new();
+        (0..20).chain([3]).for_each(|site| add_lock(&mut sums, lock(site)));
+        assert_eq!(sums.len(), MAX_LOCK_SITES);
+        assert_eq!((sums[2], sums[3]), (lock(2), RawLock { acquisitions: 4, waited: 3.0, held: 8.0, ..lock(3) }));
     }
 }

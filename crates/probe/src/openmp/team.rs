@@ -14,8 +14,8 @@ use crate::thread;
 /// In place of an activity: the thread has left the function of the region, and waits for the others.
 const AT_END: usize = DURATIONS;
 
-/// Most lock call sites of a thread in one execution of a region; further ones are not recorded.
-const MAX_LOCK_SITES: usize = 8;
+/// Most lock call sites of a thread in a recorded region; further ones are not recorded.
+pub(super) const MAX_LOCK_SITES: usize = 8;
 
 /// A team. The threads that run it only read it, but for their slots.
 #[repr(C)]
@@ -146,7 +146,7 @@ pub(super) fn arrive_at_end() {
     }
 }
 
-/// The calling thread is about to get a lock at this call site, which the runtime does not know.
+/// The calling thread is about to get a lock at this call site, which the runtime does not know; 0: it has got the lock.
 pub(super) fn set_lock_site(site: u64) {
     if let Some(slot) = current() {
         slot.next_lock_site.store(site, Ordering::Relaxed);

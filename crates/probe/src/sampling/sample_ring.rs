@@ -1,4 +1,5 @@
-//! Samples of one thread, from a ring buffer that the kernel fills while the thread runs: registers, and a copy of the inner part of the stack.
+//! Samples of one thread, from a ring buffer that the kernel fills while the thread runs: registers, and a copy of the inner part of the
+//! stack.
 //!
 //! The event counts the time of the thread on the processor. Nothing interrupts the program: no signal, no system call that ends early.
 
@@ -146,7 +147,8 @@ impl SampleRing {
         lost
     }
 
-    /// Parses a sample: header, instruction pointer, time, counters, which registers there are, registers, size of the stack, stack, its valid size.
+    /// Parses a sample: header, instruction pointer, time, counters, which registers there are, registers, size of the stack, stack, its
+    /// valid size.
     fn parse(&self, at: u64, header: RecordHeader) -> Option<StackSnapshot<'_>> {
         // The group has the event of the samples as well. It would fall apart with its first event.
         let values = if self.events > 0 { self.ring.data(at + 24).min(header.bytes / 8) } else { 0 };
@@ -214,6 +216,7 @@ mod tests {
         // Some 200, less those in the kernel where these are not seen.
         assert!((100..300).contains(&(samples + lost)), "{samples} {lost}");
     }
+
     #[test]
     fn samples_have_the_counters_of_their_thread() {
         let faults = CounterEvent::from_name("page-faults").unwrap();

@@ -1,7 +1,8 @@
 //! Raw file of the OpenMP regions of a process: records of four words, the first of which is [`MAGIC`] and zeros.
 //!
 //! A region takes one record, and one more for each of its threads, in the order of their numbers. Short regions of the same call site are
-//! summed up: then there is one record for several executions, and one more with [`RawSummary`]. Records of the locks follow, if threads got some.
+//! summed up: then there is one record for several executions, and one more with [`RawSummary`]. Records of the locks follow, if threads
+//! got some.
 //!
 //! ```text
 //! begin ticks | duration ticks | call site, (calling thread + 1) << 48 | threads, level << 16, flags << 20, executions << 24, check << 48

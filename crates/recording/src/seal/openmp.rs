@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, WithPath};
 use crate::openmp::{self, RegionExecution, RegionLock, RegionThread};
@@ -20,13 +20,10 @@ struct RegionRecords<'a> {
 
 /// The call sites of the regions of a process, and of its locks.
 pub(super) fn sites(process: &ProcessDefinitions) -> Result<Vec<u64>, Error> {
-    let mut sites: Vec<u64> = Vec::new();
+    let (mut sites, mut known) = (Vec::new(), FxHashSet::default());
     for_each_region(process, |records| {
-        for site in std::iter::once(records.region.site).chain(records.locks.iter().map(|lock| lock.site)) {
-            if sites.last() != Some(&site) && !sites.contains(&site) {
-                sites.push(site);
-            }
-        }
+        let used = std::iter::once(records.region.site).chain(records.locks.iter().map(|lock| lock.site));
+        sites.extend(used.filter(|site| known.insert(*site)));
     })?;
     Ok(sites)
 }
@@ -36,7 +33,7 @@ pub(super) fn write(folder: &Path, rank: u32, process: &ProcessDefinitions, site
     let mut regions = Vec::new();
     for_each_region(process, |records| {
         if let (Some(site), Ok(begin)) = (sites.get(&records.region.site), i64::try_from(records.region.begin)) {
-            let locks = records.locks.iter().filter_map(|lock| sealed_lock(lock, *sites.get(&lock.site)?)).collect();
+            let locks = records.locks.iter().filter_map(|lock| Some(sealed_lock(lock, *sites.get(&lock.site)?))).collect();
             regions.push(RegionExecution { locks, ..sealed(&records, *site, begin) });
         }
     })?;
@@ -44,9 +41,9 @@ pub(super) fn write(folder: &Path, rank: u32, process: &ProcessDefinitions, site
     openmp::write(folder, rank, &regions)
 }
 
-fn sealed_lock(lock: &RawLock, site: u32) -> Option<RegionLock> {
+fn sealed_lock(lock: &RawLock, site: u32) -> RegionLock {
     let (acquisitions, waited, held) = (lock.acquisitions.into(), lock.waited as u64, lock.held as u64);
-    Some(RegionLock { thread: lock.thread, site, acquisitions, waited, held })
+    RegionLock { thread: lock.thread, site, acquisitions, waited, held }
 }
 
 fn sealed(records: &RegionRecords, site: u32, begin: i64) -> RegionExecution {

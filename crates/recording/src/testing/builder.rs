@@ -26,7 +26,8 @@ const LINES: u32 = 100;
 
 /// A recording under construction: ranks are added one after another and written at once, so they may have any length.
 ///
-/// Clocks tick in nanoseconds, call site *n* is line *n* of `/home/me/program.c`, and there are one communicator, the world, and one window.
+/// Clocks tick in nanoseconds, call site *n* is line *n* of `/home/me/program.c`, and there are one communicator, the world, and one
+/// window.
 pub struct RecordingBuilder {
     header: RecordingHeader,
     folder: PathBuf,

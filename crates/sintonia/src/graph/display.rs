@@ -62,7 +62,7 @@ struct RoleText<'a> {
 
 /// What is around an item: an open scope, or a loop of a single node.
 #[derive(Clone, Copy, PartialEq)]
-enum Enclosure {
+enum EnclosingBlock {
     Scope(usize),
     Loop(usize),
 }
@@ -77,7 +77,7 @@ impl<'a> RoleText<'a> {
         let which = role_ranks(self.role);
         let title = if which.is_empty() { self.role.name.clone() } else { format!("{} ({which})", self.role.name) };
         let mut lines = vec![String::new(), title];
-        let mut open: Vec<Enclosure> = Vec::new();
+        let mut open: Vec<EnclosingBlock> = Vec::new();
         for (item, visits) in &self.folded.roles[self.number].visits {
             let around = self.enclosures(*item);
             let same = open.iter().zip(&around).take_while(|(open, around)| open == around).count();
@@ -91,23 +91,23 @@ impl<'a> RoleText<'a> {
     }
 
     /// What is around an item, outermost first.
-    fn enclosures(&self, item: usize) -> Vec<Enclosure> {
+    fn enclosures(&self, item: usize) -> Vec<EnclosingBlock> {
         let graph = self.folded.graph;
         let node = self.folded.nodes(item)[0];
         let scope = graph.scopes.innermost[node].into_iter().flat_map(|scope| graph.scopes.enclosing_scopes(scope));
-        let mut around: Vec<Enclosure> = scope.filter(|scope| self.folded.open.contains(scope)).map(Enclosure::Scope).collect();
+        let mut around: Vec<EnclosingBlock> = scope.filter(|scope| self.folded.open.contains(scope)).map(EnclosingBlock::Scope).collect();
         around.reverse();
         if self.folded.items[item] == GraphItem::Node(node) {
             let is_own = |number: &usize| graph.loops[*number].nodes == [node] && loop_note(self.role, *number).is_some();
-            around.extend((0..graph.loops.len()).filter(is_own).map(Enclosure::Loop));
+            around.extend((0..graph.loops.len()).filter(is_own).map(EnclosingBlock::Loop));
         }
         around
     }
 
-    fn heading(&self, around: Enclosure) -> String {
+    fn heading(&self, around: EnclosingBlock) -> String {
         match around {
-            Enclosure::Loop(number) => format!("loop {}", loop_note(self.role, number).unwrap_or_default()),
-            Enclosure::Scope(scope) => {
+            EnclosingBlock::Loop(number) => format!("loop {}", loop_note(self.role, number).unwrap_or_default()),
+            EnclosingBlock::Scope(scope) => {
                 let label = scope_label(self.folded.graph, scope);
                 match scope_iterations(self.role, &self.folded.graph.scopes.list[scope]).as_str() {
                     "" => label,

@@ -1,6 +1,7 @@
 //! The section of the report on counters.
 
 use sintonia_insight::counter_report::{CounterHeading, CounterReport, CounterValues, FunctionCounterRow, SegmentCounterRow};
+use sintonia_text::function_name::short_function_name;
 
 use crate::report::SCREEN_COLUMNS;
 use crate::text::{format_percent, format_quantity, format_seconds, truncate_end, truncate_start};
@@ -71,8 +72,7 @@ fn ends_of(segment: &SegmentCounterRow) -> String {
 }
 
 fn name_of(row: &FunctionCounterRow) -> String {
-    let name = row.function.split_once('(').map_or(row.function.as_str(), |(name, _)| name);
-    format!("in {name}")
+    format!("in {}", short_function_name(&row.function))
 }
 
 #[cfg(test)]

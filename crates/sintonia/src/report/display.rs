@@ -2,14 +2,17 @@
 
 use sintonia_insight::advice::{Advice, Saving};
 use sintonia_insight::phase_efficiency::PhaseEfficiency;
-use sintonia_insight::report_rows::{ClockRepair, CoreDelay, CriticalPath, PathCall, PathSegment, RootCause, WaitState};
-use sintonia_insight::{CallSiteTotals, Efficiency, MessageSizeClass, RankPair, RankSpread, RankTimes, RunSummary};
+use sintonia_insight::report_rows::{CoreDelay, CriticalPath, PathCall, PathSegment, RootCause, WaitState};
+use sintonia_insight::{CallSiteTotals, Efficiency, RankPair, RankSpread, RankTimes, RunSummary};
 
+use crate::report::call_display::{self, rank_seconds};
 use crate::report::place_text::{PlaceColumn, fit_place};
-use crate::report::{SCREEN_COLUMNS, counter_display, file_display, function_display, hosts, openmp_display, thread_display};
+use crate::report::{
+    SCREEN_COLUMNS, counter_display, file_display, function_display, hosts, message_sizes, openmp_display, remarks, thread_display,
+};
 use crate::text::{
-    binary_bytes, format_bytes, format_count, format_percent, format_percent_range, format_plural, format_ranks, format_seconds,
-    format_seconds_range, share_bar, shell_command, truncate_end, wrap,
+    format_bytes, format_count, format_percent, format_percent_range, format_plural, format_ranks, format_seconds, format_seconds_range,
+    shell_command, truncate_end, wrap,
 };
 
 const SCREEN_LINES: usize = 40;
@@ -17,7 +20,6 @@ const MAX_CALL_SITES: usize = 5;
 /// Lines kept for the call sites: title, two rows, and an empty line.
 const MIN_CALL_SITE_LINES: usize = 4;
 const MAX_FUNCTIONS: usize = 5;
-const MAX_SIZES: usize = 5;
 const MAX_PAIRS: usize = 3;
 const MAX_REMARKS: usize = 3;
 const MAX_LATE_RANKS: usize = 8;
@@ -32,7 +34,6 @@ const GOOD_EFFICIENCY: f64 = 0.8;
 const MIN_WAIT_SHARE: f64 = 0.01;
 /// The minimum share of the critical path for time without a core to be shown.
 const MIN_NO_CORE_SHARE: f64 = 0.01;
-const BAR_WIDTH: usize = 30;
 
 /// The report of a recording with its tuning log; `all` shows every row.
 pub(super) fn render(name: &str, summary: &RunSummary, tuning: Vec<String>, all: bool) -> String {
@@ -68,9 +69,14 @@ impl ReportText<'_> {
             counter_display::table(self.summary.counters.as_ref()),
         ];
         let why = why.into_iter().chain([self.tuning.clone()]);
-        let files = file_display::rows(self.summary, self.rank_seconds(), true);
-        let calls = [self.call_sites(MAX_CALL_SITES), self.call_sites_by_rank(), self.operations(), files];
-        let ranks = [self.time(), self.per_rank(), self.sizes(), self.pairs()];
+        let files = file_display::rows(self.summary, rank_seconds(self.summary), true);
+        let calls = [
+            self.call_sites(MAX_CALL_SITES),
+            call_display::call_sites_by_rank(self.summary),
+            call_display::operations(self.summary),
+            files,
+        ];
+        let ranks = [self.time(), self.per_rank(), message_sizes::sizes(self.summary, self.show_all), self.pairs()];
         why.chain(calls).chain(ranks).chain(hosts::sections(self.summary)).chain([self.remarks()]).collect()
     }
 
@@ -93,9 +99,9 @@ impl ReportText<'_> {
         let calls = self.call_sites(MAX_CALL_SITES.min(SCREEN_LINES.saturating_sub(used + 2)).max(1));
         used += lines(&calls);
         sections.push(calls);
-        let files = file_display::rows(self.summary, self.rank_seconds(), false);
+        let files = file_display::rows(self.summary, rank_seconds(self.summary), false);
         let counters = counter_display::line(self.summary.counters.as_ref());
-        for section in [counters, files, self.sizes(), self.pairs(), self.time()] {
+        for section in [counters, files, message_sizes::sizes(self.summary, self.show_all), self.pairs(), self.time()] {
             if used + lines(&section) <= SCREEN_LINES {
                 used += lines(&section);
                 sections.push(section);
@@ -248,14 +254,9 @@ impl ReportText<'_> {
             return wrap(&self.no_advice(), SCREEN_COLUMNS);
         }
         let items: Vec<Vec<String>> = s.advice.iter().enumerate().map(|(index, advice)| self.advice_item(index + 1, advice)).collect();
-        let room = if self.show_all { usize::MAX } else { MAX_ADVICE_LINES };
-        let fits = |lines: &mut usize, item: &Vec<String>| {
-            *lines += item.len();
-            Some(*lines <= room)
-        };
-        let shown = items.iter().scan(0, fits).take_while(|fits| *fits).count().max(1);
-        let heading = self.heading("What to do, most worthwhile first", shown, items.len());
-        std::iter::once(heading).chain(items.into_iter().take(shown).flatten()).chain(self.together()).chain(self.held_back()).collect()
+        let items = self.fitting_rows(items, MAX_ADVICE_LINES);
+        let heading = self.heading("What to do, most worthwhile first", items.len(), s.advice.len());
+        std::iter::once(heading).chain(items.into_iter().flatten()).chain(self.together()).chain(self.held_back()).collect()
     }
 
     /// How much advice is held back because ranks had no core.
@@ -313,7 +314,7 @@ impl ReportText<'_> {
 
     fn waits(&self) -> Vec<String> {
         let states = &self.summary.wait_states;
-        let worth = states.iter().filter(|state| self.show_all || state.seconds / self.rank_seconds() >= MIN_WAIT_SHARE).count();
+        let worth = states.iter().filter(|state| self.show_all || state.seconds / rank_seconds(self.summary) >= MIN_WAIT_SHARE).count();
         if worth == 0 {
             return Vec::new();
         }
@@ -323,7 +324,7 @@ impl ReportText<'_> {
             let (name, location) = (truncate_end(state.name, 24), self.call_and_site(state.operation, &state.source.to_string()));
             let (times, time) = (format_count(state.waits), format_seconds(state.seconds));
             let last = if short_of_cores { format_percent(state.no_core_s / state.seconds) } else { format_seconds(state.longest_s) };
-            let share = format_percent(state.seconds / self.rank_seconds());
+            let share = format_percent(state.seconds / rank_seconds(self.summary));
             let row = format!("  {name:<25}{:<33}{times:>12}{time:>10}{share:>8}{last:>10}", location.text);
             std::iter::once(row).chain(location.callers).collect()
         };
@@ -465,11 +466,8 @@ impl ReportText<'_> {
         let sites = &self.summary.call_sites;
         let row = |site: &CallSiteTotals| {
             let (operation, location) = (truncate_end(site.operation, 24), self.site_column(&site.source.to_string(), 32));
-            let row = format!(
-                "  {operation:<25}{:<33}{}",
-                location.text,
-                self.totals_columns(site.operation, (site.calls, site.seconds, site.bytes))
-            );
+            let totals = call_display::totals_columns(self.summary, site.operation, (site.calls, site.seconds, site.bytes));
+            let row = format!("  {operation:<25}{:<33}{totals}", location.text);
             std::iter::once(row).chain(location.callers).collect()
         };
         let rows: Vec<Vec<String>> = sites[..self.shown_rows(most, sites.len())].iter().map(row).collect();
@@ -491,68 +489,6 @@ impl ReportText<'_> {
         PlaceColumn::fit(location, if self.show_all { usize::MAX } else { width })
     }
 
-    fn operations(&self) -> Vec<String> {
-        let title = format!("{:<60}{:>12}{:>10}{:>8}{:>10}", "MPI functions by time", "calls", "time", "of run", "bytes");
-        let rows = self
-            .summary
-            .operations
-            .iter()
-            .map(|o| format!("  {:<58}{}", o.operation, self.totals_columns(o.operation, (o.calls, o.seconds, o.bytes))));
-        std::iter::once(title).chain(rows).collect()
-    }
-
-    fn totals_columns(&self, operation: &str, (calls, time, moved): (u64, f64, u64)) -> String {
-        let moved = if moved == 0 { "-".into() } else { format_bytes(moved) };
-        format!("{:>12}{:>10}{:>8}{moved:>10}", format_count(calls), format_seconds(time), self.share_of_run(operation, time))
-    }
-
-    /// The share of the run of some calls; none if they start or stop MPI, which is not in the run.
-    fn share_of_run(&self, operation: &str, seconds: f64) -> String {
-        let is_outside = matches!(operation, "MPI_Init" | "MPI_Init_thread" | "MPI_Finalize");
-        if is_outside { "-".into() } else { format_percent(seconds / self.rank_seconds()) }
-    }
-
-    /// The time of each call site on the ranks that call there, and of a single call.
-    fn call_sites_by_rank(&self) -> Vec<String> {
-        let in_mpi: f64 = self.summary.per_rank.iter().map(|rank| rank.mpi_s - rank.init_s - rank.finalize_s).sum();
-        let heads = ["ranks", "least", "mean", "most", "of run", "of MPI", "shortest", "mean", "longest"];
-        let title = format!(
-            "{:<60}{:>7}{:>16}{:>10}{:>16}{:>8}{:>8}{:>10}{:>10}{:>10}",
-            "Call sites: time of a rank, and of a call",
-            heads[0],
-            heads[1],
-            heads[2],
-            heads[3],
-            heads[4],
-            heads[5],
-            heads[6],
-            heads[7],
-            heads[8]
-        );
-        let row = |site: &CallSiteTotals| {
-            let (rank, call) = (&site.rank_s, &site.call_s);
-            let at = |seconds: f64, rank: u32| format!("{} ({rank})", format_seconds(seconds));
-            let of_run = self.share_of_run(site.operation, site.seconds);
-            let of_mpi = if of_run == "-" { "-".into() } else { format_percent(site.seconds / in_mpi.max(f64::MIN_POSITIVE)) };
-            let [shortest, mean, longest] = [call.min, call.mean, call.max].map(format_seconds);
-            format!(
-                "  {:<25}{:<33}{:>7}{:>16}{:>10}{:>16}{of_run:>8}{of_mpi:>8}{shortest:>10}{mean:>10}{longest:>10}",
-                site.operation,
-                site.source.to_string(),
-                rank.ranks,
-                at(rank.min, rank.min_rank),
-                format_seconds(rank.mean),
-                at(rank.max, rank.max_rank),
-            )
-        };
-        std::iter::once(title).chain(self.summary.call_sites.iter().map(row)).collect()
-    }
-
-    /// What shares of the run are shares of: the time of all ranks from MPI_Init to MPI_Finalize.
-    fn rank_seconds(&self) -> f64 {
-        self.summary.rank_work_s.max(f64::MIN_POSITIVE)
-    }
-
     fn per_rank(&self) -> Vec<String> {
         let title = format!("{:<6}{:>14}{:>14}{:>14}   host", "Rank", "in MPI", "computation", "calls");
         let row = |r: &RankTimes| {
@@ -561,18 +497,6 @@ impl ReportText<'_> {
         };
         let threads = self.summary.threads.as_ref().map(thread_display::rows).unwrap_or_default();
         std::iter::once(title).chain(self.summary.per_rank.iter().map(row)).chain(threads).collect()
-    }
-
-    fn sizes(&self) -> Vec<String> {
-        let classes = if self.show_all { self.summary.sizes.clone() } else { merge_size_classes(&self.summary.sizes, MAX_SIZES) };
-        let Some(most) = classes.iter().map(|c| c.messages).max() else { return Vec::new() };
-        let title = format!("{:<46}{:>14}{:>12}", "Messages between ranks, by size", "messages", "bytes");
-        let row = |c: &MessageSizeClass| {
-            let size = if c.up_to == 0 { "empty".into() } else { format!("to {}", binary_bytes(c.up_to)) };
-            let bar = share_bar(c.messages as f64 / most as f64, BAR_WIDTH);
-            format!("  {size:<13}{bar:<31}{:>14}{:>12}", format_count(c.messages), format_bytes(c.bytes))
-        };
-        std::iter::once(title).chain(classes.iter().map(row)).collect()
     }
 
     fn pairs(&self) -> Vec<String> {
@@ -588,7 +512,7 @@ impl ReportText<'_> {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let mut remarks = remarks(self.summary);
+        let mut remarks = remarks::remarks(self.summary);
         if remarks.is_empty() {
             return Vec::new();
         }
@@ -603,127 +527,4 @@ impl ReportText<'_> {
 fn path_ranks_line(path: &CriticalPath, share: impl Fn(f64) -> String) -> String {
     let ranks: Vec<String> = path.ranks.iter().take(10).map(|(rank, seconds)| format!("rank {rank} {}", share(*seconds))).collect();
     format!("  on {}; {}", ranks.join(", "), format_plural(path.jumps, "change"))
-}
-
-/// Limitations of the results, most important first.
-fn remarks(s: &RunSummary) -> Vec<String> {
-    let incomplete = group_ranks(s.incomplete.iter().map(|i| (i.why.clone(), i.rank)));
-    let incomplete: Vec<String> = incomplete.iter().map(|(why, ranks)| format!("{} ({why})", format_ranks(ranks))).collect();
-    let unfinished = group_ranks(s.unfinished.iter().map(|u| (format!("{} at {}", u.operation, u.source), u.rank)));
-    let unfinished = unfinished.iter().map(|(call, ranks)| match ranks[..] {
-        [rank] => format!("rank {rank} was in {call} when it ended"),
-        _ => format!("{} were in {call} when they ended", format_ranks(ranks)),
-    });
-    let left = match s.left_calls {
-        0 => None,
-        1 => Some("1 call was left by an exception, a jump (longjmp) or the end of its thread".to_owned()),
-        number => Some(format!("{} calls were left by an exception, a jump (longjmp) or the end of their thread", format_count(number))),
-    };
-    let unmatched = match s.unmatched {
-        0 => None,
-        number => Some(format!("sends without a receive, or receives without a recorded send: {}", format_plural(number, "message"))),
-    };
-    let unordered = (s.unordered > 0).then(|| {
-        let messages = format_plural(s.unordered, "message");
-        format!(
-            "{messages} of several threads at the same time, with the same peer and tag: which send belongs to which receive is not known"
-        )
-    });
-    let clocks = (s.clock_repair.violations > 0).then(|| clock_remark(s.clock_repair));
-    let not_recorded = s.not_recorded.iter().map(|note| format!("not recorded: {note}"));
-    let regions = s.region.iter().flat_map(|region| &region.not_known);
-    let not_in_region = regions.map(|what| format!("not in the report of a part: {what} (known of the whole run only)"));
-    let profile = s.profile.then(|| "this is a profile (--profile): waits are unknown, and sizes are averages of similar calls".to_owned());
-    (!incomplete.is_empty())
-        .then(|| format!("incomplete: {}", incomplete.join(", ")))
-        .into_iter()
-        .chain(unfinished)
-        .chain(left)
-        .chain(unmatched)
-        .chain(unordered)
-        .chain(clocks)
-        .chain(not_recorded)
-        .chain(not_in_region)
-        .chain(profile)
-        .collect()
-}
-
-/// Causality violations between ranks, of messages, barriers or windows.
-fn clock_remark(repair: ClockRepair) -> String {
-    let times = format_plural(repair.violations, "time");
-    format!("clocks disagree: {times} a call ended before what it waits for, corrected by up to {}", format_seconds(repair.largest_s))
-}
-
-/// Groups ranks with the same remark, in order of first occurrence.
-fn group_ranks(remarks_by_rank: impl Iterator<Item = (String, u32)>) -> Vec<(String, Vec<u32>)> {
-    let mut groups: Vec<(String, Vec<u32>)> = Vec::new();
-    for (what, rank) in remarks_by_rank {
-        match groups.iter_mut().find(|(known, _)| *known == what) {
-            Some((_, ranks)) => ranks.push(rank),
-            None => groups.push((what, vec![rank])),
-        }
-    }
-    groups
-}
-
-/// Merges neighbouring size classes until there are few enough.
-fn merge_size_classes(sizes: &[MessageSizeClass], most: usize) -> Vec<MessageSizeClass> {
-    let mut step = 1;
-    loop {
-        let mut merged: Vec<MessageSizeClass> = Vec::new();
-        // Empty messages are a class of their own.
-        let group = |class: &MessageSizeClass| class.up_to.checked_ilog2().map(|power| power / step);
-        for class in sizes {
-            match merged.last_mut().filter(|last| group(last) == group(class)) {
-                Some(last) => {
-                    *last =
-                        MessageSizeClass { up_to: class.up_to, messages: last.messages + class.messages, bytes: last.bytes + class.bytes };
-                }
-                None => merged.push(class.clone()),
-            }
-        }
-        if merged.len() <= most {
-            return merged;
-        }
-        step += 1;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn class(up_to: u64) -> MessageSizeClass {
-        MessageSizeClass { up_to, messages: 1, bytes: up_to }
-    }
-
-    #[test]
-    fn sizes_are_put_together_until_they_fit() {
-        let few = [class(0), class(8), class(64)];
-        assert_eq!(merge_size_classes(&few, 5), few);
-        let many: Vec<MessageSizeClass> = std::iter::once(0).chain((0..40).map(|power| 1 << power)).map(class).collect();
-        let merged = merge_size_classes(&many, 5);
-        assert_eq!(
-            merged.iter().map(|c| (c.up_to, c.messages)).collect::<Vec<_>>(),
-            [(0, 1), (1 << 9, 10), (1 << 19, 10), (1 << 29, 10), (1 << 39, 10)]
-        );
-        assert_eq!(merged.iter().map(|c| c.bytes).sum::<u64>(), many.iter().map(|c| c.bytes).sum::<u64>());
-    }
-
-    #[test]
-    fn clocks_that_disagree_need_not_be_of_hosts_nor_of_messages() {
-        let remarks_by_rank = clock_remark(ClockRepair { violations: 2000, largest_s: 1.5e-6 });
-        assert_eq!(remarks_by_rank, "clocks disagree: 2,000 times a call ended before what it waits for, corrected by up to 1.50 us");
-        assert!(remarks_by_rank.len() + 2 <= SCREEN_COLUMNS);
-    }
-
-    #[test]
-    fn what_is_said_of_many_ranks_is_said_once() {
-        let remarks_by_rank = [("a", 0), ("b", 1), ("a", 2), ("a", 4)].map(|(what, rank)| (what.to_owned(), rank));
-        let groups = group_ranks(remarks_by_rank.into_iter());
-        assert_eq!(
-            groups.iter().map(|(what, ranks)| format!("{what}: {}", format_ranks(ranks))).collect::<Vec<_>>(),
-            ["a: ranks 0, 2, 4", "b: rank 1"]
-        );
-    }
 }

@@ -1,5 +1,5 @@
-//! `drawing`: the picture of `sintonia graph --program`, folded to a screenful; `?depth=N` for another depth, `?open=3,7` for the scopes that are
-//! open; `?overview=1` for that of the phases.
+//! `drawing`: the picture of `sintonia graph --program`, folded to a screenful; `?depth=N` for another depth, `?open=3,7` for the scopes
+//! that are open; `?overview=1` for that of the phases.
 
 use std::path::Path;
 
@@ -32,7 +32,8 @@ pub(super) const SUBJECT: PageSubject = PageSubject {
             program_graph::write_drawing(&folded, &opened.recording, title, &mut svg).map_err(to_refusal)?;
             let depths: Vec<usize> = (0..program.scopes.list.len()).map(|scope| program.scopes.depth(scope)).collect();
             Ok(QueryAnswer::json(&json!({
-                "svg": String::from_utf8_lossy(&svg), "open": folded.open, "depths": depths, "default_depth": program_graph::default_depth(program),
+                "svg": String::from_utf8_lossy(&svg), "open": folded.open, "depths": depths,
+                "default_depth": program_graph::default_depth(program),
             })))
         })
     },

@@ -336,6 +336,18 @@ fn threads_of_regions_have_rows() {
 }
 
 #[test]
+fn threads_without_a_row_are_those_of_later_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let timeline = with_region(folder.path());
+    let labels = |query: &[(&str, &str)]| {
+        let (header, _) = picture(&timeline, &[&[("by", "thread")], query].concat());
+        header["rows"].as_array().unwrap().iter().map(|row| row["label"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(labels(&[("rows", "2")]), ["0 thread 0"]);
+    assert_eq!(labels(&[("rows", "1"), ("ranks", "1")]), ["1 thread 0"]);
+}
+
+#[test]
 fn the_longest_regions_of_a_window_are_listed() {
     let folder = tempfile::tempdir().unwrap();
     let timeline = with_region(folder.path());

@@ -2,7 +2,7 @@
 //!
 //! Which thread of a team calls MPI is not recorded, unless it started the team: a thread of a team that calls MPI has two rows.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
@@ -66,7 +66,8 @@ impl ThreadLane {
     }
 }
 
-/// The threads of ranks: of as many of the first ranks as have at most `max` threads together, and at least of one.
+/// The threads of ranks: of as many of the first ranks as have at most `max` threads together. If already the first one has more, its first
+/// threads.
 pub(super) fn lanes(index: &TimelineIndex, regions: &HashMap<u32, Vec<RegionExecution>>, ranks: &[u32], max: usize) -> Vec<ThreadLane> {
     let mut lanes = Vec::new();
     for rank in ranks {
@@ -76,11 +77,12 @@ pub(super) fn lanes(index: &TimelineIndex, regions: &HashMap<u32, Vec<RegionExec
         }
         lanes.extend(more);
     }
+    lanes.truncate(max);
     lanes
 }
 
 fn rank_lanes(index: &TimelineIndex, regions: &[RegionExecution], rank: u32) -> Vec<ThreadLane> {
-    let mut sizes: std::collections::BTreeMap<u16, usize> = index.threads_of(rank).iter().map(|thread| (thread.thread, 1)).collect();
+    let mut sizes: BTreeMap<u16, usize> = index.threads_of(rank).iter().map(|thread| (thread.thread, 1)).collect();
     sizes.entry(0).or_insert(1);
     for region in regions {
         let size = sizes.entry(starting_thread(region)).or_insert(1);

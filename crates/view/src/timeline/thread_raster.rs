@@ -1,7 +1,7 @@
 //! Query `timeline?by=thread`: what each thread does, with the OpenMP regions it takes part in.
 //!
-//! Of a region it is known how long each thread did what, and that a thread begins at its start and waits for the others at its end. What it
-//! did between is spread evenly; so are several executions that were summed up when they were recorded.
+//! Of a region it is known how long each thread did what, and that a thread begins at its start and waits for the others at its end. What
+//! it did between is spread evenly; so are several executions that were summed up when they were recorded.
 
 use sintonia_recording::openmp::{RegionExecution, RegionThread};
 

@@ -12,6 +12,7 @@ use sintonia_recording::raw;
 use crate::otf2::id_translation::{CommMapping, IdTranslation, ObjectMapping};
 use crate::otf2::properties::{self, PropertyValue};
 use crate::otf2::read::definitions::{self, ArchiveDefinitions};
+use crate::otf2::read::text_budget::TextBudget;
 
 /// Limit of all member lists in a header together.
 const MAX_MEMBERS_TEXT: usize = 1 << 28;
@@ -235,13 +236,15 @@ impl ArchiveLayout {
     }
 
     fn add_objects(&mut self, definitions: &ArchiveDefinitions) {
+        let mut paths = TextBudget::new();
         for (number, defined) in (0..).zip(&definitions.windows_and_files) {
             let object = ObjectMapping { number, communicator: defined.communicator };
             let objects = if defined.is_window { &mut self.ids.windows } else { &mut self.ids.files };
             objects.insert(defined.number, object);
             let kind = if defined.is_window { "window" } else { "file" };
             let communicator = self.communicator(defined.communicator);
-            self.objects.push(header::ObjectDefinition { kind: kind.into(), communicator, path: defined.path.clone() });
+            let path = definitions.file_path(defined.file).and_then(|path| paths.copy_text(path));
+            self.objects.push(header::ObjectDefinition { kind: kind.into(), communicator, path });
         }
     }
 }

@@ -45,7 +45,7 @@ pub(super) struct ArchiveDefinitions {
     /// Windows and MPI-IO files.
     pub windows_and_files: Vec<WindowOrFile>,
     io_paradigms: HashMap<u8, String>,
-    io_files: HashMap<u32, String>,
+    io_files: HashMap<u32, StringRef>,
     /// Source lines.
     pub source_code_locations: IdTable<SourceCodeLocation>,
     pub calling_contexts: Vec<CallingContext>,
@@ -131,8 +131,8 @@ pub(super) struct WindowOrFile {
     /// Whether it is a window.
     pub is_window: bool,
     pub communicator: u32,
-    /// The path of a file.
-    pub path: Option<String>,
+    /// The definition of a file; undefined for a window.
+    pub file: u32,
 }
 
 /// A source line.
@@ -201,6 +201,11 @@ impl ArchiveDefinitions {
         !self.run_properties.is_empty()
     }
 
+    /// The path of a file, if its name is one.
+    pub(super) fn file_path(&self, file: u32) -> Option<&str> {
+        self.string(self.io_files.get(&file)?.0).filter(|name| name.starts_with('/'))
+    }
+
     fn string_or_empty(&self, reference: StringRef) -> String {
         self.string(reference.0).unwrap_or_default().to_owned()
     }
@@ -265,19 +270,21 @@ impl ArchiveDefinitions {
                     parent: common_communicator.0,
                 })
             }
-            Definition::RmaWin { reference, comm, .. } => {
-                self.windows_and_files.push(WindowOrFile { number: reference.0, is_window: true, communicator: comm.0, path: None })
-            }
+            Definition::RmaWin { reference, comm, .. } => self.windows_and_files.push(WindowOrFile {
+                number: reference.0,
+                is_window: true,
+                communicator: comm.0,
+                file: UNDEFINED_UINT32,
+            }),
             Definition::IoParadigm { reference, identification, .. } => {
                 self.io_paradigms.insert(reference.0, self.string_or_empty(identification));
             }
             Definition::IoRegularFile { reference, name, .. } => {
-                self.io_files.insert(reference.0, self.string_or_empty(name));
+                self.io_files.insert(reference.0, name);
             }
             Definition::IoHandle { reference, io_paradigm, comm, file, .. } => {
                 if self.io_paradigms.get(&io_paradigm.0).is_some_and(|name| name == MPI_IO) {
-                    let path = self.io_files.get(&file.0).filter(|name| name.starts_with('/')).cloned();
-                    self.windows_and_files.push(WindowOrFile { number: reference.0, is_window: false, communicator: comm.0, path });
+                    self.windows_and_files.push(WindowOrFile { number: reference.0, is_window: false, communicator: comm.0, file: file.0 });
                 }
             }
             _ => self.add_system_part(definition),
@@ -371,7 +378,12 @@ fn known_line(line: u32) -> Option<u32> {
 
 /// The period of an interrupt generator in nanoseconds, at least one.
 fn period_ns(base: Base, exponent: i64, period: u64) -> u64 {
-    let factor = if base == Base::BINARY { 2.0_f64 } else { 10.0 };
-    let exponent = i32::try_from(exponent).unwrap_or(0);
-    ((period as f64 * factor.powi(exponent) * NANOSECOND_RESOLUTION as f64).round() as u64).max(1)
+    ((period as f64 * scale_factor(base, exponent) * NANOSECOND_RESOLUTION as f64).round() as u64).max(1)
+}
+
+/// What the numbers of a definition are multiplied with; 1 if base and exponent give no such number.
+pub(super) fn scale_factor(base: Base, exponent: i64) -> f64 {
+    let base = if base == Base::BINARY { 2.0_f64 } else { 10.0 };
+    let factor = base.powi(i32::try_from(exponent).unwrap_or(0));
+    if factor.is_normal() { factor } else { 1.0 }
 }

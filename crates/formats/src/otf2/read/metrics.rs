@@ -3,13 +3,17 @@
 //! A trace has readings at enter and leave of regions; a recording has how much each counter increased between two MPI calls.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
-use sintonia_otf2::code::{Base, MetricMode};
+use sintonia_otf2::code::MetricMode;
 use sintonia_recording::counters::{CounterDefinition, ThreadCounters};
 
 use crate::otf2::event::MetricValue;
-use crate::otf2::read::definitions::{ArchiveDefinitions, MetricMember};
+use crate::otf2::read::definitions::{ArchiveDefinitions, MetricMember, scale_factor};
+use crate::otf2::read::text_budget::TextBudget;
 
+/// Limit of metrics: each has a value for every MPI call in memory.
+const MAX_METRICS: usize = 256;
 /// Values of floating-point metrics are kept in millionths.
 const FRACTION: f64 = 1e6;
 
@@ -39,32 +43,39 @@ impl ValueMeaning {
 pub(super) struct MetricIndex {
     pub counters: Vec<CounterDefinition>,
     meanings: Vec<ValueMeaning>,
-    /// The first counter of each metric class, whose members follow each other.
-    classes: HashMap<u32, usize>,
+    /// The counters of each metric class.
+    classes: HashMap<u32, Range<usize>>,
+    /// Metrics beyond the limit.
+    pub omitted: u64,
 }
 
 impl MetricIndex {
     /// The metrics that are read where something happens. Those of other times belong to no segment.
     pub(super) fn new(definitions: &ArchiveDefinitions) -> MetricIndex {
-        let mut index = MetricIndex::default();
+        let (mut index, mut names) = (MetricIndex::default(), TextBudget::new());
         for class in definitions.metric_classes.iter().filter(|class| class.is_synchronous) {
-            index.classes.insert(class.number, index.counters.len());
+            let first = index.counters.len();
+            if first + class.members.len() > MAX_METRICS {
+                index.omitted += class.members.len() as u64;
+                continue;
+            }
             for member in class.members.iter().map(|member| definitions.metric_members.get(*member)) {
-                index.counters.push(counter(definitions, member));
+                index.counters.push(counter(definitions, member, &mut names));
                 index.meanings.push(member.map_or(ValueMeaning::Absolute, |member| ValueMeaning::of_mode(member.mode)));
             }
+            index.classes.insert(class.number, first..index.counters.len());
         }
         index
     }
 }
 
-fn counter(definitions: &ArchiveDefinitions, member: Option<&MetricMember>) -> CounterDefinition {
+fn counter(definitions: &ArchiveDefinitions, member: Option<&MetricMember>, names: &mut TextBudget) -> CounterDefinition {
     let Some(member) = member else { return CounterDefinition { is_sum: false, ..CounterDefinition::of_events("") } };
-    let base = if member.base == Base::BINARY { 2.0_f64 } else { 10.0 };
-    let factor = base.powi(i32::try_from(member.exponent).unwrap_or(0));
+    let factor = scale_factor(member.base, member.exponent);
+    let unit = definitions.string(member.unit.0).filter(|unit| *unit != "#");
     CounterDefinition {
-        name: definitions.string(member.name.0).unwrap_or_default().to_owned(),
-        unit: definitions.string(member.unit.0).filter(|unit| *unit != "#").unwrap_or_default().to_owned(),
+        name: definitions.string(member.name.0).and_then(|name| names.copy_text(name)).unwrap_or_default(),
+        unit: unit.and_then(|unit| names.copy_text(unit)).unwrap_or_default(),
         scale: if member.is_floating_point { factor / FRACTION } else { factor },
         is_sum: ValueMeaning::of_mode(member.mode) != ValueMeaning::Absolute,
     }
@@ -88,9 +99,9 @@ impl CounterReader {
 
     /// Takes a reading of a metric class.
     pub(super) fn read(&mut self, index: &MetricIndex, class: u32, values: &[MetricValue]) {
-        let Some(first) = index.classes.get(&class) else { return };
+        let Some(members) = index.classes.get(&class) else { return };
         self.has_reading = true;
-        let counters = self.latest.iter_mut().zip(&index.meanings).skip(*first);
+        let counters = self.latest[members.clone()].iter_mut().zip(&index.meanings[members.clone()]);
         for ((latest, meaning), value) in counters.zip(values) {
             let value = match *value {
                 MetricValue::Integer(value) => value,
@@ -126,6 +137,7 @@ impl CounterReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::otf2::read::definitions::MetricClass;
 
     #[test]
     fn what_a_value_means_is_in_its_mode() {
@@ -137,23 +149,34 @@ mod tests {
     fn increases_between_calls_are_counted_and_values_are_kept() {
         let counter = CounterDefinition::of_events("");
         let meanings = vec![ValueMeaning::Accumulated, ValueMeaning::Relative, ValueMeaning::Absolute];
-        let index = MetricIndex { counters: vec![counter; 3], meanings, classes: HashMap::from([(7, 0), (8, 2)]) };
+        let index = MetricIndex { counters: vec![counter; 3], meanings, classes: HashMap::from([(7, 0..2), (8, 2..3)]), omitted: 0 };
         let mut reader = CounterReader::new(3, &index);
         let integers = |values: &[i64]| values.iter().copied().map(MetricValue::Integer).collect::<Vec<_>>();
         reader.end_segment(5, &index);
         reader.begin_segment(6);
         reader.end_segment(7, &index);
-        reader.read(&index, 7, &integers(&[100, 1]));
+        // A value more than the class has is nobody's.
+        reader.read(&index, 7, &integers(&[100, 1, 77]));
         reader.begin_segment(10);
         for values in [[150, 2], [160, 3]] {
             reader.read(&index, 7, &integers(&values));
         }
         reader.read(&index, 8, &[MetricValue::Double(1.5_f64.to_bits())]);
         reader.read(&index, 99, &integers(&[1, 1, 1]));
+        reader.read(&index, 7, &integers(&[160, 0, 77]));
         reader.end_segment(20, &index);
         reader.end_segment(30, &index);
         let counters = reader.into_counters();
         let intervals: Vec<_> = counters.iter().map(|interval| (interval.begin, interval.end, interval.values.to_vec())).collect();
         assert_eq!(intervals, [(10, 20, vec![60, 5, 1_500_000])], "nothing is known before the first reading");
+    }
+
+    #[test]
+    fn more_metrics_than_any_tool_reads_are_left_out() {
+        let class = |number, members| MetricClass { number, members: vec![0; members], is_synchronous: true };
+        let mut definitions = ArchiveDefinitions::default();
+        definitions.metric_classes.extend([class(0, 2), class(1, 1 << 20), class(2, 1)]);
+        let index = MetricIndex::new(&definitions);
+        assert_eq!((index.counters.len(), index.classes, index.omitted), (3, HashMap::from([(0, 0..2), (2, 2..3)]), 1 << 20));
     }
 }

@@ -10,7 +10,7 @@ const MAX_NESTED_REGIONS: usize = 1 << 16;
 
 /// What was entered or left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Transition {
+pub(super) enum RegionTransition {
     /// A region of the program.
     Region,
     /// An MPI call.
@@ -32,33 +32,33 @@ pub(super) struct OpenRegions {
 
 impl OpenRegions {
     /// Enters a region; none if regions are nested too deeply.
-    pub(super) fn enter(&mut self, region: u32, is_call: bool) -> Option<Transition> {
+    pub(super) fn enter(&mut self, region: u32, is_call: bool) -> Option<RegionTransition> {
         if let Some(inside) = &mut self.inside_call {
             *inside += 1;
-            return Some(Transition::InsideCall);
+            return Some(RegionTransition::InsideCall);
         }
         if is_call {
             self.inside_call = Some(0);
-            return Some(Transition::Call);
+            return Some(RegionTransition::Call);
         }
         self.regions.push(region);
-        (self.regions.len() <= MAX_NESTED_REGIONS).then_some(Transition::Region)
+        (self.regions.len() <= MAX_NESTED_REGIONS).then_some(RegionTransition::Region)
     }
 
-    pub(super) fn leave(&mut self) -> Transition {
+    pub(super) fn leave(&mut self) -> RegionTransition {
         match &mut self.inside_call {
             None => {
                 self.regions.pop();
                 self.nodes.truncate(self.regions.len());
-                Transition::Region
+                RegionTransition::Region
             }
             Some(0) => {
                 self.inside_call = None;
-                Transition::Call
+                RegionTransition::Call
             }
             Some(inside) => {
                 *inside -= 1;
-                Transition::InsideCall
+                RegionTransition::InsideCall
             }
         }
     }
@@ -109,7 +109,7 @@ mod tests {
         let (mut open, mut tree) = (OpenRegions::default(), CallPathTree::default());
         assert_eq!((path(&mut open, &mut tree, None), tree.len()), (None, 0));
         for region in [10, 20, 30] {
-            assert_eq!(open.enter(region, false), Some(Transition::Region));
+            assert_eq!(open.enter(region, false), Some(RegionTransition::Region));
         }
         let innermost = path(&mut open, &mut tree, None);
         let [main, solve] = [None, Some(0)].map(|caller| tree.find(caller, OpenRegion::in_region(if caller.is_none() { 10 } else { 20 })));
@@ -127,10 +127,10 @@ mod tests {
     fn what_is_in_a_call_is_not_in_the_path() {
         let mut open = OpenRegions::default();
         let entered = [(1, false), (2, true), (3, false), (4, true)].map(|(region, is_call)| open.enter(region, is_call).unwrap());
-        assert_eq!(entered, [Transition::Region, Transition::Call, Transition::InsideCall, Transition::InsideCall]);
+        assert_eq!(entered, [RegionTransition::Region, RegionTransition::Call, RegionTransition::InsideCall, RegionTransition::InsideCall]);
         assert_eq!(open.regions(), [1]);
         let left = [(); 4].map(|()| open.leave());
-        assert_eq!(left, [Transition::InsideCall, Transition::InsideCall, Transition::Call, Transition::Region]);
+        assert_eq!(left, [RegionTransition::InsideCall, RegionTransition::InsideCall, RegionTransition::Call, RegionTransition::Region]);
     }
 
     #[test]

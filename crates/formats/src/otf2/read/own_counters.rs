@@ -6,18 +6,14 @@ use crate::otf2::attributes::{CallAttribute, CallAttributeList};
 use crate::otf2::event::MetricValue;
 use crate::otf2::properties::{self, PropertyValue};
 
-/// The two kinds of intervals, with the attribute that has the length of one.
-pub(super) const KINDS: [(CounterIntervals, CallAttribute); 2] =
-    [(CounterIntervals::Segments, CallAttribute::SegmentLength), (CounterIntervals::Samples, CallAttribute::SampleLength)];
-
-/// The counters of a rank, between calls and between samples.
+/// The counters of a rank, for each kind of intervals.
 #[derive(Default)]
 pub(super) struct OwnCounterDefinitions([Vec<CounterDefinition>; 2]);
 
 impl OwnCounterDefinitions {
     /// From the properties of a process.
     pub(super) fn new(rank_properties: &[(String, PropertyValue)]) -> OwnCounterDefinitions {
-        OwnCounterDefinitions(KINDS.map(|(kind, _)| properties::parse_counters(rank_properties, kind)))
+        OwnCounterDefinitions(CounterIntervals::ALL.map(|kind| properties::parse_counters(rank_properties, kind)))
     }
 
     /// What was counted of the threads of a rank.
@@ -44,8 +40,9 @@ impl OwnCounterReader {
 
     /// Takes a reading; only the one at the end of an interval has its length.
     pub(super) fn read(&mut self, definitions: &OwnCounterDefinitions, time: u64, values: &[MetricValue], attributes: &CallAttributeList) {
-        for (index, (_, attribute)) in KINDS.into_iter().enumerate() {
-            let (Some(length), counters) = (attributes.get(attribute), &definitions.0[index]) else { continue };
+        for (index, intervals) in CounterIntervals::ALL.into_iter().enumerate() {
+            let (length, counters) = (attributes.get(CallAttribute::interval_length(intervals)), &definitions.0[index]);
+            let Some(length) = length.filter(|_| !counters.is_empty() && counters.len() == values.len()) else { continue };
             let readings = &mut self.readings[index];
             readings.resize(counters.len(), 0);
             let mut increases = vec![0; counters.len()];
@@ -54,9 +51,7 @@ impl OwnCounterReader {
                 *increase = if counter.is_sum { value.wrapping_sub(*reading) } else { value };
                 *reading = value;
             }
-            if !counters.is_empty() {
-                self.counters[index].push((time as i64).wrapping_sub(length as i64), time as i64, &increases);
-            }
+            self.counters[index].push((time as i64).wrapping_sub(length as i64), time as i64, &increases);
         }
     }
 }

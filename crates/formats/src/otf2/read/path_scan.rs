@@ -1,7 +1,7 @@
 //! Finds the call paths of all MPI calls of a trace before the calls are read.
 //!
-//! Calls are written to the recording while they are read, with the number of their call site; so all sites need their number before. Traces
-//! that define calling contexts have these paths among their definitions; others have only the enter and leave of regions.
+//! Calls are written to the recording while they are read, with the number of their call site; so all sites need their number before.
+//! Traces that define calling contexts have these paths among their definitions; others have only the enter and leave of regions.
 
 use rayon::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::otf2::read::OpenArchive;
 use crate::otf2::read::archive_layout::MpiProcess;
 use crate::otf2::read::call_path_tree::CallPathTree;
 use crate::otf2::read::location_reader::LocationReader;
-use crate::otf2::read::open_regions::{OpenRegions, Transition};
+use crate::otf2::read::open_regions::{OpenRegions, RegionTransition};
 
 /// The paths of the calls of each process that no calling context gives.
 pub(super) fn scan(trace: &OpenArchive) -> Result<Vec<CallPathTree>, Error> {
@@ -38,7 +38,7 @@ fn scan_process(trace: &OpenArchive, process: &MpiProcess) -> Result<CallPathTre
                 _ => continue,
             };
             let entered = open.enter(region, trace.sites.mpi_function(region).is_some()).ok_or_else(|| location.nesting_error())?;
-            if entered == Transition::Call && context.and_then(|context| trace.sites.site_of_context(context)).is_none() {
+            if entered == RegionTransition::Call && context.and_then(|context| trace.sites.site_of_context(context)).is_none() {
                 let line = location.attributes.get(CallAttribute::SourceLine).map(|line| line as u32);
                 open.call_path(line, |caller, step| paths.intern(caller, step));
             }

@@ -24,8 +24,8 @@ use crate::otf2::read::call_writer::ImportedCallWriter;
 use crate::otf2::read::context_samples::{ContextFrames, SampleGenerator};
 use crate::otf2::read::location_reader::LocationReader;
 use crate::otf2::read::metrics::CounterReader;
-use crate::otf2::read::open_regions::{OpenRegions, Transition};
-use crate::otf2::read::own_counters::{self, OwnCounterDefinitions, OwnCounterReader};
+use crate::otf2::read::open_regions::{OpenRegions, RegionTransition};
+use crate::otf2::read::own_counters::{OwnCounterDefinitions, OwnCounterReader};
 use crate::otf2::read::region_samples::RegionSampler;
 
 /// An imported process.
@@ -223,7 +223,7 @@ impl RankImporter<'_> {
     fn enter(&mut self, stream: &mut ThreadStream, time: u64, region: u32, context: Option<u32>) -> Result<(), Error> {
         let function = self.trace.sites.mpi_function(region);
         let entered = stream.open.enter(region, function.is_some()).ok_or_else(|| stream.location.nesting_error())?;
-        let (Transition::Call, Some(function)) = (entered, function) else { return Ok(()) };
+        let (RegionTransition::Call, Some(function)) = (entered, function) else { return Ok(()) };
         if function.role() != FunctionRole::Local {
             stream.counters.end_segment(time, &self.trace.metrics);
         }
@@ -235,9 +235,9 @@ impl RankImporter<'_> {
 
     fn leave(&mut self, stream: &mut ThreadStream, time: u64) -> Result<(), Error> {
         match stream.open.leave() {
-            Transition::Region => stream.sampler.leave_to(stream.open.regions().len()),
-            Transition::InsideCall => {}
-            Transition::Call => {
+            RegionTransition::Region => stream.sampler.leave_to(stream.open.regions().len()),
+            RegionTransition::InsideCall => {}
+            RegionTransition::Call => {
                 let Some(call) = stream.call.take() else { return Ok(()) };
                 if call.decoded.descriptor.function.role() != FunctionRole::Local {
                     stream.counters.begin_segment(time);
@@ -393,7 +393,7 @@ impl RankImporter<'_> {
         let (first, last) = self.span.unwrap_or((0, 0));
         let deviation = streams.iter().map(|stream| stream.location.clock_deviation()).fold(0.0, f64::max);
         let (mut cut, mut sampled, mut counted, mut own_counted) = (false, Vec::new(), Vec::new(), Vec::new());
-        let period_ns = self.sample_period_ns(&streams, last - first);
+        let period_ns = self.sample_period_ns(&streams, last.saturating_sub(first));
         for mut stream in streams {
             if let Some(mut call) = stream.call.take() {
                 call.decoded.descriptor.parts |= part::UNFINISHED;
@@ -406,7 +406,7 @@ impl RankImporter<'_> {
             sampled.push(ThreadSamples { thread: stream.thread, lost: stream.lost_samples, samples });
         }
         samples::write(folder, process.rank, &sampled)?;
-        for ((intervals, _), counted) in own_counters::KINDS.into_iter().zip(self.own_counters.to_rank_counters(own_counted)) {
+        for (intervals, counted) in CounterIntervals::ALL.into_iter().zip(self.own_counters.to_rank_counters(own_counted)) {
             counters::write(folder, process.rank, intervals, &counted)?;
         }
         let counters = self.write_counters(folder, process.rank, counted)?;

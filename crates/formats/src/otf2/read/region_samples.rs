@@ -1,7 +1,7 @@
 //! Functions of the program as sampled stacks.
 //!
-//! A trace has the enter and leave of each region; what tells functions in a recording are samples. So the stack of regions of each location
-//! is sampled at regular times of the trace.
+//! A trace has the enter and leave of each region; what tells functions in a recording are samples. So the stack of regions of each
+//! location is sampled at regular times of the trace.
 
 use sintonia_recording::samples::Sample;
 
@@ -11,6 +11,7 @@ use crate::otf2::read::call_path_tree::{CallPathTree, MAX_DEPTH, OpenRegion};
 const SAMPLES_PER_TRACE: u64 = 10_000;
 /// Limit of samples of a location, if the trace is longer than it says.
 const MAX_SAMPLES: usize = 2 * SAMPLES_PER_TRACE as usize;
+
 /// Time between two samples, in nanoseconds, for a trace of this length.
 pub(super) fn sample_period_ns(length_ns: u64) -> u64 {
     (length_ns / SAMPLES_PER_TRACE).max(1)

@@ -9,7 +9,7 @@ const MAX_TEXT_BYTES: usize = 1 << 28;
 pub(super) struct TextBudget(usize);
 
 impl TextBudget {
-    /// The names of all call sites, or of all frames.
+    /// The names of all definitions of a kind, such as call sites or frames.
     pub(super) fn new() -> TextBudget {
         TextBudget(MAX_TEXT_BYTES)
     }

@@ -3,26 +3,31 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{one_of, score_p};
+use sintonia_recording::Recording;
+
+use super::{one_of, otf2_library, round_trip, score_p};
 use crate::otf2;
 
-/// A copy of Score-P's trace, and its files.
-fn copy(folder: &Path) -> Vec<PathBuf> {
-    let original = score_p::archive().parent().unwrap().to_owned();
-    fs::create_dir(folder.join("traces")).unwrap();
-    let names = ["traces.otf2", "traces.def", "traces/0.def", "traces/0.evt", "traces/1.def", "traces/1.evt"];
-    let files = names.map(|name| {
-        fs::copy(original.join(name), folder.join(name)).unwrap();
+/// A copy of a trace, given by its anchor file, and its files: the anchor, the definitions, and those of the locations.
+fn copy(anchor: &Path, folder: &Path) -> Vec<PathBuf> {
+    let (original, name) = (anchor.parent().unwrap(), anchor.file_stem().unwrap().to_str().unwrap());
+    fs::create_dir(folder.join(name)).unwrap();
+    let entries = fs::read_dir(original.join(name)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut locations: Vec<String> = entries.map(|file| format!("{name}/{file}")).collect();
+    locations.sort();
+    let names = [format!("{name}.otf2"), format!("{name}.def")].into_iter().chain(locations);
+    let copied = names.map(|name| {
+        fs::copy(original.join(&name), folder.join(&name)).unwrap();
         folder.join(name)
     });
-    files.to_vec()
+    copied.collect()
 }
 
 #[test]
 fn a_truncated_trace_is_reported_with_file_and_position() {
     let folder = tempfile::tempdir().unwrap();
     let into = folder.path().join("a.sin");
-    for file in copy(folder.path()) {
+    for file in copy(&score_p::archive(), folder.path()) {
         let whole = fs::read(&file).unwrap();
         // The last bytes repeat that the file has ended; those of an anchor hold numbers of no use here.
         let needed = if file.ends_with("traces.otf2") { whole.len() - 19 } else { whole.len() - 1 };
@@ -41,17 +46,29 @@ fn a_truncated_trace_is_reported_with_file_and_position() {
 
 #[test]
 fn a_trace_in_which_anything_is_changed_is_read_or_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let files = copy(folder.path());
     let mut random = fastrand::Rng::with_seed(7);
-    for round in 0..400 {
+    let library = ["regions.otf2", "unwinding.otf2"].map(otf2_library::archive);
+    for anchor in [score_p::archive(), score_p::archive_with_metrics()].into_iter().chain(library) {
+        change_anything(&anchor, &mut random);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    round_trip::anything(folder.path(), &mut random, 40, true);
+    let own = folder.path().join("own.otf2");
+    otf2::write(&Recording::open(folder.path()).unwrap(), &own, &|| ()).unwrap();
+    change_anything(&own, &mut random);
+}
+
+fn change_anything(anchor: &Path, random: &mut fastrand::Rng) {
+    let folder = tempfile::tempdir().unwrap();
+    let files = copy(anchor, folder.path());
+    for round in 0..150 {
         let file = &files[random.usize(..files.len())];
         let whole = fs::read(file).unwrap();
         let mut changed = whole.clone();
         for _ in 0..=random.u64(..3) {
             let index = random.usize(..changed.len());
             let any = random.u8(..);
-            changed[index] = one_of(&mut random, &[0, 1, 8, 9, 0x7f, 0xfe, 0xff, any]);
+            changed[index] = one_of(random, &[0, 1, 8, 9, 0x7f, 0xfe, 0xff, any]);
         }
         fs::write(file, changed).unwrap();
         let into = folder.path().join(format!("{round}.sin"));
@@ -65,7 +82,7 @@ fn a_trace_in_which_anything_is_changed_is_read_or_refused() {
 #[test]
 fn a_file_that_is_missing_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let files = copy(folder.path());
+    let files = copy(&score_p::archive(), folder.path());
     fs::remove_file(&files[5]).unwrap();
     let error = otf2::read(folder.path(), &folder.path().join("a.sin")).unwrap_err().to_string();
     assert!(error.contains("1.evt: No such file"), "{error}");

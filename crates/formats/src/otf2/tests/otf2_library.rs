@@ -8,7 +8,7 @@ use sintonia_recording::Recording;
 
 use super::{calls, import};
 
-fn archive(name: &str) -> PathBuf {
+pub(super) fn archive(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../otf2/tests/data/otf2-library").join(name)
 }
 

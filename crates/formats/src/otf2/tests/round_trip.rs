@@ -26,12 +26,12 @@ const BEFORE: u64 = 500;
 const ABSENT: u32 = 2;
 
 /// A recording of processes that did anything at all, in any order.
-fn anything(folder: &Path, random: &mut Rng, length: u64, has_samples: bool) {
+pub(super) fn anything(folder: &Path, random: &mut Rng, length: u64, has_samples: bool) {
     let ranks = [0, 1, 3].map(|rank| {
         let (calls, threads, end_ns) = write_rank(folder, rank, random, length);
         if has_samples {
             samples::write(folder, rank, &any_samples(random, end_ns)).unwrap();
-            for intervals in [CounterIntervals::Segments, CounterIntervals::Samples] {
+            for intervals in CounterIntervals::ALL {
                 counters::write(folder, rank, intervals, &any_counters(random, end_ns)).unwrap();
             }
         }
@@ -296,7 +296,7 @@ fn go_out_and_back(recording: &Recording) -> Recording {
             assert_eq!(pair.1, pair.0, "call {index} of rank {rank}, {}", pair.0.name());
         }
         assert_eq!(after.len(), before.len(), "rank {rank}");
-        for intervals in [CounterIntervals::Segments, CounterIntervals::Samples] {
+        for intervals in CounterIntervals::ALL {
             assert_eq!(back.counters(rank, intervals).unwrap(), recording.counters(rank, intervals).unwrap(), "rank {rank}");
         }
         assert_eq!(back.samples(rank).unwrap(), recording.samples(rank).unwrap(), "rank {rank}");

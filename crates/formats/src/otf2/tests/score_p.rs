@@ -11,6 +11,11 @@ pub(super) fn archive() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/score-p/traces.otf2"))
 }
 
+/// The trace of the same program with metrics of PAPI.
+pub(super) fn archive_with_metrics() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/score-p-papi/traces.otf2"))
+}
+
 /// Score-P's clock, as otf2-print shows it.
 const TICKS_PER_SECOND: u128 = 2_095_197_216;
 const BEGIN: u128 = 7_397_466_976_977_800;
@@ -88,8 +93,7 @@ fn functions_of_the_program_are_sampled_and_mpi_has_its_time() {
 /// Metrics are read at each enter and leave; a segment has what was counted from the leave of a call to the enter of the next one.
 #[test]
 fn metrics_of_papi_are_counters_between_calls() {
-    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/score-p-papi/traces.otf2"));
-    let (_folder, recording, _) = import(&path);
+    let (_folder, recording, _) = import(&archive_with_metrics());
     let counters = recording.counters(0, CounterIntervals::Segments).unwrap();
     let names: Vec<&str> = counters.counters.iter().map(|counter| counter.name.as_str()).collect();
     assert_eq!(names, ["PAPI_TOT_CYC", "PAPI_L2_TCM", "PAPI_BR_MSP"]);

@@ -1,9 +1,9 @@
 //! Call sites, frames of sampled stacks and MPI calls as OTF2 calling contexts, and their source code locations.
 //!
-//! Each site is a calling context of its own, inside the contexts of the functions it was inlined into, which are shared, and these inside the
-//! context of the caller. A frame is the context of a call site or inlined function where that is the same function at the same line with the
-//! same callers, so that samples and calls form one tree. An MPI call is a context inside that of its call site, as with Score-P. A context is
-//! numbered after its parent.
+//! Each site is a calling context of its own, inside the contexts of the functions it was inlined into, which are shared, and these inside
+//! the context of the caller. A frame is the context of a call site or inlined function where that is the same function at the same line
+//! with the same callers, so that samples and calls form one tree. An MPI call is a context inside that of its call site, as with Score-P.
+//! A context is numbered after its parent.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,7 +1,7 @@
 //! The counters of a rank as metric events.
 //!
-//! Tools expect sums that grow, read where something happens; a recording has the increase in each interval. So the sum is written at the begin
-//! and the end of an interval, and an attribute of the second one has the length, by which an import finds the interval again.
+//! Tools expect sums that grow, read where something happens; a recording has the increase in each interval. So the sum is written at the
+//! begin and the end of an interval, and an attribute of the second one has the length, by which an import finds the interval again.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ use crate::otf2::properties::{self, Property};
 /// Limit of exponents of factors.
 const MAX_EXPONENT: i32 = 60;
 
-/// Counters that are read together.
-type MetricClass = (CounterIntervals, Vec<CounterDefinition>);
+/// Counters that are read together, as a metric class.
+type CounterSet = (CounterIntervals, Vec<CounterDefinition>);
 
 /// The metric classes of an archive: the counters of each rank, each list once.
 #[derive(Default)]
 pub(super) struct MetricClasses {
-    classes: Vec<MetricClass>,
+    classes: Vec<CounterSet>,
 }
 
 impl MetricClasses {
@@ -66,7 +66,7 @@ impl MetricClasses {
 }
 
 fn written_intervals(has_samples: bool) -> &'static [CounterIntervals] {
-    if has_samples { &[CounterIntervals::Segments, CounterIntervals::Samples] } else { &[CounterIntervals::Segments] }
+    if has_samples { &CounterIntervals::ALL } else { &[CounterIntervals::Segments] }
 }
 
 fn define_member(archive: &mut ArchiveWriter, reference: MetricMemberRef, counter: &CounterDefinition, intervals: CounterIntervals) {
@@ -103,7 +103,7 @@ fn factor(scale: f64) -> (Base, i64) {
 /// The readings of a rank that have not been written yet.
 #[derive(Default)]
 pub(super) struct PendingReadings {
-    threads: BTreeMap<u16, Vec<Series>>,
+    threads: BTreeMap<u16, Vec<CounterSeries>>,
     /// What was counted.
     pub properties: Vec<Property>,
 }
@@ -116,7 +116,7 @@ impl PendingReadings {
             let Some(class) = classes.find(*intervals, &counters) else { continue };
             pending.properties.push(properties::counters_property(*intervals, &counters));
             for thread in threads {
-                pending.threads.entry(thread.thread).or_default().push(Series::new(class, *intervals, &counters, &thread));
+                pending.threads.entry(thread.thread).or_default().push(CounterSeries::new(class, *intervals, &counters, &thread));
             }
         }
         Ok(pending)
@@ -128,7 +128,7 @@ impl PendingReadings {
 
     /// The time of the next reading of a thread.
     pub(super) fn next_time(&self, thread: u16) -> Option<i64> {
-        self.threads.get(&thread)?.iter().filter_map(Series::next_time).min()
+        self.threads.get(&thread)?.iter().filter_map(CounterSeries::next_time).min()
     }
 
     /// The next reading of a thread.
@@ -139,7 +139,7 @@ impl PendingReadings {
 }
 
 /// The intervals of a thread between calls, or between samples.
-struct Series {
+struct CounterSeries {
     class: u32,
     /// The attribute with the length of an interval.
     length: CallAttribute,
@@ -153,15 +153,11 @@ struct Series {
     readings: Vec<i64>,
 }
 
-impl Series {
-    fn new(class: u32, intervals: CounterIntervals, counters: &[CounterDefinition], thread: &ThreadCounters) -> Series {
-        let length = match intervals {
-            CounterIntervals::Segments => CallAttribute::SegmentLength,
-            CounterIntervals::Samples => CallAttribute::SampleLength,
-        };
-        Series {
+impl CounterSeries {
+    fn new(class: u32, intervals: CounterIntervals, counters: &[CounterDefinition], thread: &ThreadCounters) -> CounterSeries {
+        CounterSeries {
             class,
-            length,
+            length: CallAttribute::interval_length(intervals),
             is_sum: counters.iter().map(|counter| counter.is_sum).collect(),
             intervals: thread.iter().map(|interval| (interval.begin, interval.end)).collect(),
             values: thread.iter().flat_map(|interval| interval.values).copied().collect(),
@@ -211,7 +207,7 @@ mod tests {
         let power = CounterDefinition { is_sum: false, ..CounterDefinition::of_events("power") };
         let mut thread = ThreadCounters::new(0);
         [(10, 20, [5, 7]), (20, 30, [6, 8]), (40, 50, [1, 9])].iter().for_each(|(begin, end, values)| thread.push(*begin, *end, values));
-        let mut series = Series::new(3, CounterIntervals::Segments, &[CounterDefinition::of_events("instructions"), power], &thread);
+        let mut series = CounterSeries::new(3, CounterIntervals::Segments, &[CounterDefinition::of_events("instructions"), power], &thread);
         let mut written = Vec::new();
         while let Some((time, event, attributes)) = series.next() {
             let MpiEvent::Metric(3, values) = event else { panic!("a metric") };

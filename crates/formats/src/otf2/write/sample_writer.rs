@@ -1,7 +1,7 @@
 //! The samples of a rank as events between its calls.
 //!
-//! A sample in an MPI call has the calling context of the call, as readers expect of what happens between its enter and leave; an attribute has
-//! its frame if that is not the call site.
+//! A sample in an MPI call has the calling context of the call, as readers expect of what happens between its enter and leave; an attribute
+//! has its frame if that is not the call site.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-// The part `files` of the answer `report`: files used through the C library. See docs/report.md.
+// The part `files` of the answer `report`: files used through the C library and through MPI. See docs/report.md.
 
 import type { SourceLocation } from './about';
 
@@ -23,6 +23,7 @@ export interface FileUse {
 
 export interface FileCallSite extends SourceLocation {
     operation: string;
+    /** `posix`, `stdio` or `mpi-io`. */
     interface: string;
     calls: number;
     bytes: number;

@@ -40,7 +40,7 @@ export function Files({ report, recording }: OverviewProps) {
         {
             name: 'time',
             unit: 's',
-            description: 'In calls of the C library, of all ranks',
+            description: 'In calls of the C library and of MPI-IO, of all ranks',
             value: (file) => file.seconds,
             render: (file) => seconds(file.seconds),
             bar: (file) => file.seconds / max,
@@ -65,7 +65,7 @@ export function Files({ report, recording }: OverviewProps) {
         {
             name: 'call sites',
             description: 'Where it is used, most time first',
-            value: ({ call_sites }) => call_sites.map((site) => `${site.operation} at ${locationName(site)}`).join('; '),
+            value: ({ call_sites }) => call_sites.map((site) => `${operationName(site)} at ${locationName(site)}`).join('; '),
             render: ({ call_sites }) => <CallSites sites={call_sites} recording={recording} />,
         },
     ];
@@ -78,12 +78,15 @@ function CallSites({ sites, recording }: { sites: FileCallSite[]; recording: Ove
         <>
             {sites.slice(0, MAX_CALL_SITES).map((site) => (
                 <div key={`${site.operation} ${site.interface} ${locationName(site)}`}>
-                    {site.operation} at <LocationLink recording={recording} location={site} /> <span class="muted">{seconds(site.seconds)}</span>
+                    {operationName(site)} at <LocationLink recording={recording} location={site} /> <span class="muted">{seconds(site.seconds)}</span>
                 </div>
             ))}
             {rest > 0 && <div class="muted">and {rest} more</div>}
         </>
     );
 }
+
+/** What was done, and whether through MPI: the time is then time in MPI. */
+const operationName = (site: FileCallSite): string => (site.interface === 'mpi-io' ? `MPI-IO ${site.operation}` : site.operation);
 
 const shortPath = (path: string): string => (path.length > MAX_PATH_LENGTH ? `…${path.slice(1 - MAX_PATH_LENGTH)}` : path);

@@ -29,7 +29,7 @@ const NODES: HybridNode[] = [
         metric: 'mpi',
         name: 'MPI',
         depth: 1,
-        summary: 'what MPI leaves of the ranks’ time',
+        summary: 'of the ranks’ time is outside MPI',
         explanation: 'Mean time of the ranks outside MPI, divided by the time of the run. It is load balance × communication.',
     },
     {
@@ -50,7 +50,7 @@ const NODES: HybridNode[] = [
         metric: 'openmp',
         name: 'OpenMP',
         depth: 1,
-        summary: 'what threads make of it',
+        summary: 'of that is computation of the threads',
         explanation:
             'Hybrid efficiency divided by that of MPI. A low value means that threads wait for each other, or are idle while one computes. ' +
             'It is load balance × communication.',

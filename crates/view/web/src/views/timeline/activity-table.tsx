@@ -18,7 +18,7 @@ const KIND_DESCRIPTIONS: Record<string, string> = {
     parallel: 'computation in an OpenMP region',
     barrier: 'at a barrier of OpenMP, or at the end of a region, for other threads',
     lock: 'for a critical section or a lock of OpenMP',
-    runtime: 'until a thread begins with a region; other synchronisation and creation of tasks',
+    runtime: 'until a thread begins a region; other synchronisation and creation of tasks',
     idle: 'thread of a team outside regions',
 };
 

@@ -6,7 +6,7 @@ import type { CsvTable } from '../../charts/csv';
 import { svgElement } from '../../charts/svg';
 import { equalRuns } from './equal-runs';
 import { callBoxes, FONT_SIZE, LABEL_SPACING, pathThickness, TICK_SPACING, waitingThickness } from './paint';
-import { behindCallsKind, opacityOf } from './raster-images';
+import { behindCallsKind, kindOpacity } from './raster-images';
 import { regionBoxes } from './region-boxes';
 import { rowGap } from './row-gap';
 import { bestRaster, rowHeight, rowsByRank, rowToY, type Scene, timeToX } from './scene';
@@ -136,17 +136,14 @@ function svgRect(x: number, y: number, width: number, height: number, fill: stri
 
 function cellRects(scene: Scene, raster: Raster): SVGRectElement[] {
     const height = rowHeight(scene) - rowGap(rowHeight(scene));
-    const drawn = cellRuns(raster, scene, ['kind', 'share'], true).filter((run) => run.kind !== 'absent' && !scene.hiddenKinds.has(run.kind));
+    const behindCalls = scene.calls !== undefined;
+    const drawnKind = (kind: string) => (behindCalls ? behindCallsKind(kind) : kind);
+    const isDrawn = (kind: string) => kind !== 'absent' && !scene.hiddenKinds.has(kind);
+    const drawn = cellRuns(raster, scene, ['kind', 'share'], true).filter((run) => isDrawn(drawnKind(run.kind)));
     return drawn.map((run) => {
-        const [x, fill] = [timeToX(scene, run.from), cssColour(`--${scene.calls ? behindCallsKind(run.kind) : run.kind}`)];
-        return svgRect(
-            x,
-            rowToY(scene, run.row),
-            timeToX(scene, run.to) - x,
-            height,
-            fill,
-            fill === cssColour('--computing') && scene.calls ? 1 : opacityOf(255 * run.share),
-        );
+        const x = timeToX(scene, run.from);
+        const [fill, opacity] = [cssColour(`--${drawnKind(run.kind)}`), kindOpacity(run.kind, 255 * run.share, behindCalls)];
+        return svgRect(x, rowToY(scene, run.row), timeToX(scene, run.to) - x, height, fill, opacity);
     });
 }
 

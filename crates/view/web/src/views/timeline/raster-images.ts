@@ -26,13 +26,17 @@ function cachedImage(raster: Raster, key: string, fill: (points: Uint32Array) =>
 }
 
 /** Opacity for a share from 0 to 255. */
-export const opacityOf = (share: number): number => 0.25 + 0.75 * (share / 255);
+const opacityOf = (share: number): number => 0.25 + 0.75 * (share / 255);
 
 /** Kinds of activity in OpenMP regions. */
 const REGION_KINDS = new Set(['parallel', 'barrier', 'lock', 'runtime', 'idle']);
 
 /** What is drawn behind single calls: computation in place of MPI. */
 export const behindCallsKind = (kind: string): string => (kind === 'absent' || REGION_KINDS.has(kind) ? kind : 'computing');
+
+/** Opacity of a kind with a share from 0 to 255. Behind single calls, computation is opaque. */
+export const kindOpacity = (kind: string, share: number, behindCalls: boolean): number =>
+    behindCalls && !REGION_KINDS.has(kind) ? 1 : opacityOf(share);
 
 /** Image of the dominant kind of each cell; its share is the opacity. Behind single calls only what is outside MPI is drawn. */
 export function activityImage(raster: Raster, hiddenKinds: Set<string>, behindCalls: boolean): HTMLCanvasElement {
@@ -42,9 +46,8 @@ export function activityImage(raster: Raster, hiddenKinds: Set<string>, behindCa
     });
     const key = `ground ${behindCalls} ${JSON.stringify(colours)}`;
     return cachedImage(raster, key, (points) => {
-        const isOpaque = (kind: string | undefined) => behindCalls && !REGION_KINDS.has(kind ?? '');
         const shades = colours.map(
-            (found, index) => found && shadeTable(found, isOpaque(raster.kinds[index]) ? () => 255 : (share) => 255 * opacityOf(share)),
+            (found, index) => found && shadeTable(found, (share) => 255 * kindOpacity(raster.kinds[index] ?? '', share, behindCalls)),
         );
         for (let cell = 0; cell < points.length; cell++) points[cell] = shades[raster.kind[cell] ?? 0]?.[raster.share[cell] ?? 0] ?? 0;
     });
