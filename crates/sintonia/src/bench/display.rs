@@ -41,6 +41,9 @@ fn write_header(out: &mut dyn Write, machine: &Machine, path: &Path) -> io::Resu
     if about.oversubscribed {
         writeln!(out, "Oversubscribed: processes shared cores, so times include scheduling.")?;
     }
+    if let Some(disturbance) = about.disturbance.filter(|disturbance| *disturbance > 0.0) {
+        writeln!(out, "Disturbed: costs may be smaller or larger by {}.", text::format_percent(disturbance))?;
+    }
     Ok(())
 }
 
