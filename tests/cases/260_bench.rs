@@ -112,7 +112,8 @@ fn processes_of_two_hosts_measure_the_link_they_share() {
 fn the_budget_holds_on_a_machine_with_other_work_and_what_is_missing_is_said() {
     let mpi = Mpi::named("openmpi");
     let folder = fresh_dir();
-    let mut others: Vec<Child> = (0..2).map(|_| Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a busy loop")).collect();
+    let mut others: Vec<Child> =
+        (0..2).map(|_| Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a busy loop")).collect();
     let budget = ["--budget", "12", "--launches", "2"];
     // Three times the budget; without a budget that holds it takes minutes.
     let outcome = bench_within(36, &mpi, folder.path(), &budget, mpi.launch(2, &[]));
@@ -124,7 +125,7 @@ fn the_budget_holds_on_a_machine_with_other_work_and_what_is_missing_is_said() {
     assert!(outcome.stderr.contains("measuring: "), "progress without a terminal: {}", outcome.text());
     let machine = shown(folder.path(), FILE);
     let notes = machine["notes"].to_string();
-    assert!(notes.contains("no time for all measurements"), "{notes}");
+    assert!(notes.contains("no time for "), "{notes}");
     assert!(notes.contains("other programs used"), "{notes}");
 }
 

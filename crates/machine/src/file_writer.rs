@@ -60,7 +60,11 @@ fn write_metadata(out: &mut String, metadata: &MachineMetadata) -> std::fmt::Res
         writeln!(out, "confidence = {}  # confidence level of the intervals", number_text(confidence))?;
     }
     if let Some(disturbance) = metadata.disturbance {
-        writeln!(out, "disturbance = {}  # costs may be smaller or larger by this share; predictions allow for it", number_text(disturbance))?;
+        writeln!(
+            out,
+            "disturbance = {}  # costs may be smaller or larger by this share; predictions allow for it",
+            number_text(disturbance)
+        )?;
     }
     if !metadata.notes.is_empty() {
         writeln!(out, "notes = [")?;

@@ -84,8 +84,7 @@ impl PiecewiseCost {
 
     /// The same times, with intervals widened by a factor.
     pub(crate) fn widened(&self, factor: f64) -> PiecewiseCost {
-        let widened =
-            |line: &LinearCost| LinearCost { intercept: line.intercept.widened(factor), slope: line.slope.widened(factor) };
+        let widened = |line: &LinearCost| LinearCost { intercept: line.intercept.widened(factor), slope: line.slope.widened(factor) };
         let bounded = self.bounded.iter().map(|(bound, line)| (*bound, widened(line))).collect();
         PiecewiseCost { from: self.from, bounded, last: widened(&self.last) }
     }

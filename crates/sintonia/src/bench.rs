@@ -91,7 +91,7 @@ pub(crate) fn run(args: BenchArgs) -> Result<ExitCode, Error> {
     let machine = measure(&args, &path)?;
     write_machine(&machine, &path)?;
     if let Some(disturbance) = machine.metadata.disturbance.filter(|disturbance| *disturbance >= NOTED_DISTURBANCE) {
-        eprintln!("sintonia: the measurement was disturbed: costs may be smaller or larger by {}", text::format_percent(disturbance));
+        eprintln!("sintonia: the measurement was disturbed, so costs may be {}", display::disturbance_text(disturbance));
     }
     print_machine(&machine, &path, args.json)
 }
@@ -157,11 +157,7 @@ fn measure(args: &BenchArgs, path: &Path) -> Result<Machine, Error> {
 }
 
 /// Measures with the given launcher, with one found in PATH, or without.
-fn run_launches(
-    given: &[OsString],
-    plan: &BenchPlan,
-    notes: &mut Vec<String>,
-) -> Result<(Vec<String>, Vec<LaunchMeasurements>), Error> {
+fn run_launches(given: &[OsString], plan: &BenchPlan, notes: &mut Vec<String>) -> Result<(Vec<String>, Vec<LaunchMeasurements>), Error> {
     if !given.is_empty() {
         let launches = launch::run_all(given, plan, launch::StderrMode::Inherit, notes)?;
         return Ok((given.iter().map(|word| word.to_string_lossy().into_owned()).collect(), launches));

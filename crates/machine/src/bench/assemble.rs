@@ -237,12 +237,12 @@ fn networks(
         let unattended = of_launches("unattended", |found| found.unattended);
         let detached = of_launches("detached", |found| found.detached);
         let breaks: Vec<u64> = [eager, unattended].into_iter().flatten().collect();
+        let thresholds: Vec<u64> = [eager, unattended, detached].into_iter().flatten().collect();
         let mut network =
             NetworkCosts { eager_bytes: eager, unattended_bytes: unattended, detached_bytes: detached, ..NetworkCosts::default() };
-        let points = MessageMetric::ALL.iter().filter_map(|&what| {
-            Some((what, sample_set.points(BenchQuantity::Message { class, what })?.clone()))
-        });
-        for (what, points) in without_contradictions(class, points.collect(), evidence) {
+        let points =
+            MessageMetric::ALL.iter().filter_map(|&what| Some((what, sample_set.points(BenchQuantity::Message { class, what })?.clone())));
+        for (what, points) in without_contradictions(class, &thresholds, points.collect(), evidence) {
             let breaks = if follows_protocol(what) { breaks.as_slice() } else { &[] };
             network.messages.extend(fit_timing(&points, breaks).map(|timing| (what, timing)));
         }

@@ -12,6 +12,8 @@ use crate::{CollectiveKind, MessageMetric};
 pub(super) enum MessageExchange {
     /// Time it.
     Time(MessageMetric),
+    /// Time it until an empty answer arrives.
+    Answered,
     /// Measure how much of it computation hides.
     Overlap,
     /// Test whether it is sent before it is received; the receiver waits in MPI for this many seconds first.

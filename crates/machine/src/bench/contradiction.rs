@@ -22,13 +22,17 @@ const TOLERANCE: f64 = 2.0;
 /// Shorter times differ because the clock ticks.
 const CLOCK_NOISE: f64 = 2e-6;
 
-/// The contradictory times of a pair of processes.
-pub(super) fn contradictions(times: &MedianTimes) -> Vec<ContradictoryTime> {
+/// The contradictory times of a pair of processes. Beyond a threshold another protocol applies, by which a larger message may be cheaper.
+pub(super) fn contradictions(times: &MedianTimes, thresholds: &[u64]) -> Vec<ContradictoryTime> {
+    let protocol = |bytes: u64| thresholds.iter().filter(|threshold| bytes > **threshold).count();
     let transfers = times.get(&MessageMetric::Transfer);
     let of = |(what, sizes): (&MessageMetric, &BTreeMap<u64, f64>)| {
         let mut found = Vec::new();
-        let mut least_above = f64::INFINITY;
+        let (mut least_above, mut protocol_above) = (f64::INFINITY, None);
         for (&bytes, &seconds) in sizes.iter().rev() {
+            if protocol_above.replace(protocol(bytes)) != Some(protocol(bytes)) {
+                least_above = f64::INFINITY;
+            }
             let most = least_above.min(longest_by_transfer(*what, bytes, transfers));
             if seconds > TOLERANCE * most + CLOCK_NOISE {
                 found.push(ContradictoryTime { what: *what, bytes, seconds, most });
@@ -60,7 +64,7 @@ mod tests {
     }
 
     fn found(times: &MedianTimes) -> Vec<(MessageMetric, u64)> {
-        contradictions(times).iter().map(|one| (one.what, one.bytes)).collect()
+        contradictions(times, &[]).iter().map(|one| (one.what, one.bytes)).collect()
     }
 
     #[test]
@@ -75,6 +79,8 @@ mod tests {
     fn a_larger_message_is_not_much_cheaper() {
         let one = times(&[], &[(0, 5e-6), (100, 50e-6), (1000, 8e-6), (10_000, 9e-6)]);
         assert_eq!(found(&one), [(MessageMetric::Transfer, 100)]);
+        let at_threshold: Vec<u64> = contradictions(&one, &[100]).iter().map(|one| one.bytes).collect();
+        assert!(at_threshold.is_empty(), "the next protocol is cheaper");
         let noise = times(&[], &[(0, 0.9e-6), (100, 0.1e-6)]);
         assert!(found(&noise).is_empty(), "below what the clock resolves");
     }

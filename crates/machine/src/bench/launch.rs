@@ -95,7 +95,6 @@ fn measure_node(leader: &mut BenchLeader, node: usize, rank: usize, until: Insta
     schedule.write_left_out(node, leader.out)
 }
 
-
 /// The binding of each process.
 fn gather_bindings(timed: &BenchmarkCalls) -> Result<Vec<ProcessBinding>, BenchError> {
     let size = timed.world().size();

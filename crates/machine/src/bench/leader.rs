@@ -9,7 +9,7 @@ use sintonia_mpi::BenchmarkCalls;
 use super::binding::is_oversubscribed;
 use super::command::{BenchAnswer, BenchCommand, ExchangeTask, default_warmup_count};
 use super::message_timer::MessageTimer;
-use super::pass_plan::{MeasuringPace, PointPlan, plan_point, size_priority};
+use super::pass_plan::{MeasuringPace, PointPlan, plan_point, point_seconds, size_priority};
 use super::repetitions::{Repetitions, TimedRound};
 use super::{BenchError, BenchQuantity, BenchRecord, BenchSample, BenchSettings, ProcessBinding};
 
@@ -52,6 +52,20 @@ pub(super) struct PlannedPoint<K> {
 }
 
 impl<K> PlannedPoint<K> {
+    fn seconds(&self, rounds: RoundCounts) -> f64 {
+        point_seconds(rounds.all(), self.repetition_s)
+    }
+
+    /// All repetitions of the first pass.
+    fn full_rounds(&self) -> RoundCounts {
+        RoundCounts { first: self.warmups, times: FIRST_PASS_REPETITIONS }
+    }
+
+    /// Few repetitions.
+    fn reduced_rounds(&self) -> RoundCounts {
+        RoundCounts { first: self.reduced_warmups(), times: REDUCED_REPETITIONS }
+    }
+
     /// Repetitions with few warm-up rounds, where time is short: one, unless it takes long.
     fn reduced_warmups(&self) -> usize {
         const LONG: f64 = 1e-3;
@@ -181,7 +195,7 @@ impl<'t, 'o> BenchLeader<'t, 'o> {
                 let Some(rounds) = rounds else { continue };
                 let began = Instant::now();
                 repetitions.add(ask(self, &point.key, rounds)?);
-                self.pace.learn(rounds.all(), point.repetition_s, began.elapsed());
+                self.pace.learn(point.seconds(rounds), rounds.all(), began.elapsed());
                 self.report_progress()?;
                 asked += 1;
             }
@@ -199,12 +213,13 @@ impl<'t, 'o> BenchLeader<'t, 'o> {
     fn plan_first_pass<K>(&self, points: &[(PlannedPoint<K>, Repetitions)], order: &mut [usize]) -> Vec<FirstPassPoint> {
         order.sort_by_key(|at| size_priority(points[*at].0.bytes, self.settings.max_bytes));
         let mut plan: Vec<FirstPassPoint> = Vec::with_capacity(order.len());
-        let (mut predicted_s, mut points_left) = (0.0, 0);
+        let mut rest = FirstPassPoint { predicted_s: 0.0, repetitions: 0, points_left: 0 };
         for at in order.iter().rev() {
             let point = &points[*at].0;
-            predicted_s += MeasuringPace::default().seconds(point.warmups + FIRST_PASS_REPETITIONS, point.repetition_s);
-            points_left += 1;
-            plan.push(FirstPassPoint { predicted_s, points_left });
+            rest.predicted_s += point.seconds(point.full_rounds());
+            rest.repetitions += point.full_rounds().all();
+            rest.points_left += 1;
+            plan.push(rest);
         }
         plan.reverse();
         plan
@@ -213,8 +228,8 @@ impl<'t, 'o> BenchLeader<'t, 'o> {
     /// More repetitions in a later pass, if there is time.
     fn next_rounds<K>(&self, point: &PlannedPoint<K>, left: Duration) -> Option<RoundCounts> {
         let rounds = RoundCounts { first: point.warmups, times: 2 * FIRST_PASS_REPETITIONS };
-        let fewer = RoundCounts { first: point.reduced_warmups(), times: REDUCED_REPETITIONS };
-        [rounds, fewer].into_iter().find(|rounds| self.pace.seconds(rounds.all(), point.repetition_s) <= left.as_secs_f64())
+        let fits = |rounds: &RoundCounts| self.pace.seconds(point.seconds(*rounds), rounds.all()) <= left.as_secs_f64();
+        [rounds, point.reduced_rounds()].into_iter().find(fits)
     }
 
     pub(super) fn send_command(&self, rank: usize, order: &BenchCommand) -> Result<(), BenchError> {
@@ -289,19 +304,20 @@ impl<'t, 'o> BenchLeader<'t, 'o> {
     }
 }
 
-/// What a point of the first pass may take.
+/// What a point of the first pass and all later ones take with all repetitions.
+#[derive(Clone, Copy)]
 struct FirstPassPoint {
-    /// Predicted seconds of this point and all later ones.
     predicted_s: f64,
+    repetitions: usize,
     points_left: usize,
 }
 
 impl FirstPassPoint {
     fn rounds<K>(&self, left: Duration, pace: &MeasuringPace, point: &PlannedPoint<K>) -> Option<RoundCounts> {
-        let reduced = RoundCounts { first: point.reduced_warmups(), times: REDUCED_REPETITIONS };
-        let reduced_s = pace.seconds(reduced.all(), point.repetition_s);
-        match plan_point(left, pace.factor() * self.predicted_s, reduced_s, self.points_left) {
-            PointPlan::Full => Some(RoundCounts { first: point.warmups, times: FIRST_PASS_REPETITIONS }),
+        let reduced = point.reduced_rounds();
+        let reduced_s = pace.seconds(point.seconds(reduced), reduced.all());
+        match plan_point(left, pace.seconds(self.predicted_s, self.repetitions), reduced_s, self.points_left) {
+            PointPlan::Full => Some(point.full_rounds()),
             PointPlan::Reduced => Some(reduced),
             PointPlan::LeftOut => None,
         }

@@ -58,6 +58,7 @@ impl<'t> MessageTimer<'t> {
             MessageExchange::Time(MessageMetric::ReadySend) => self.repeat(task, |side| side.send(TimedSendMode::Ready, task, other)),
             // Task messages do not use MPI, and a gap is not the time of one message: neither is measured here.
             MessageExchange::Time(MessageMetric::Task | MessageMetric::Gap) => Ok(TimedRound::default()),
+            MessageExchange::Answered => self.repeat(task, |side| side.send_until_answered(task, other)),
             MessageExchange::Overlap => self.repeat(task, |side| side.measure_overlap(task, other).map(|share| vec![share])),
             MessageExchange::Eager(_) => self.test_eager(task, other).map(single_result),
             MessageExchange::Unattended(_) => self.time_unattended_send(task, other).map(single_result),
@@ -81,6 +82,10 @@ impl<'t> MessageTimer<'t> {
             }),
             MessageExchange::Time(MessageMetric::Task | MessageMetric::Gap) => Ok(0.0),
             MessageExchange::Time(_) => self.repeat_assist(task, |side| side.receive_when_ready(task, other)),
+            MessageExchange::Answered => self.repeat_assist(task, |MessageTimer { timed, buffer, .. }| {
+                timed.receive(&mut buffer[..task.bytes], other, tag::DATA)?;
+                timed.send(TimedSendMode::Standard, &[], other, tag::BACK)
+            }),
             // Each round has one message without computation and one with it.
             MessageExchange::Overlap => self.repeat_assist(task, |side| {
                 side.receive_when_ready(task, other)?;
@@ -178,6 +183,14 @@ impl<'t> MessageTimer<'t> {
             })
         })?;
         Ok(round_trips / (2 * task.train) as f64)
+    }
+
+    fn send_until_answered(&mut self, task: &ExchangeTask, other: usize) -> Result<Vec<f64>, WorldError> {
+        let seconds = self.clock.time(|| {
+            self.timed.send(TimedSendMode::Standard, &self.buffer[..task.bytes], other, tag::DATA)?;
+            self.timed.receive(&mut [], other, tag::BACK)
+        })?;
+        Ok(vec![seconds])
     }
 
     /// The share of a transfer that is hidden behind computation of twice its duration.

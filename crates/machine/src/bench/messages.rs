@@ -43,13 +43,14 @@ fn overlap_sizes(settings: &BenchSettings) -> Vec<u64> {
 
 /// Measures all metrics between the two processes of a pair.
 pub(super) fn measure_pair(leader: &mut BenchLeader, class: PairClass, ranks: [usize; 2], until: Instant) -> Result<(), BenchError> {
-    let mut pair = PairBench { leader, class, ranks, thresholds: ProtocolThresholds::default(), rough: Vec::new(), known: MedianTimes::new() };
+    let mut pair =
+        PairBench { leader, class, ranks, thresholds: ProtocolThresholds::default(), rough: Vec::new(), known: MedianTimes::new() };
     pair.estimate_transfers(share_end(until, 10))?;
     pair.find_thresholds(share_end(until, 3))?;
     let settings = pair.leader.settings;
     let sizes = message_sizes(settings.max_bytes, settings.quick, &pair.thresholds.known_values());
     let of = |what: MessageMetric| sizes.iter().map(move |bytes| (MessageExchange::Time(what), *bytes));
-    pair.measure_all(of(MessageMetric::Transfer).collect(), share_end(until, MEASURED_METRICS.len() + 2))?;
+    pair.measure_all(of(MessageMetric::Transfer).collect(), share_end(until, 4))?;
     let overlap = overlap_sizes(&settings).into_iter().map(|bytes| (MessageExchange::Overlap, bytes));
     // Some time is reserved for sizes that turn out to be needed.
     let main = until.checked_sub(until.saturating_duration_since(Instant::now()) / 8).unwrap_or(until);
@@ -184,13 +185,16 @@ impl PairBench<'_, '_, '_> {
         let message = |what: MessageMetric| BenchQuantity::Message { class, what };
         let (quantities, transfers) = match exchange {
             MessageExchange::Time(MessageMetric::Transfer) => (vec![message(MessageMetric::Transfer)], 2 * task.train),
-            MessageExchange::Time(MessageMetric::StartSend) => (vec![message(MessageMetric::StartSend), message(MessageMetric::WaitSend)], 1),
+            MessageExchange::Time(MessageMetric::StartSend) => {
+                (vec![message(MessageMetric::StartSend), message(MessageMetric::WaitSend)], 1)
+            }
             MessageExchange::Time(what) => (vec![message(what)], 1),
             // One message alone, and one with computation of twice its time.
             _ => (vec![BenchQuantity::Overlap { class }], 4),
         };
         // Before each message there is a notification, and time to settle.
-        let notified_s = if exchange == MessageExchange::Time(MessageMetric::Transfer) { 0.0 } else { self.estimated_time(0) + task.settle };
+        let notified_s =
+            if exchange == MessageExchange::Time(MessageMetric::Transfer) { 0.0 } else { self.estimated_time(0) + task.settle };
         let repetition_s = transfers as f64 * self.estimated_time(bytes) + notified_s;
         PlannedPoint { key: task, quantities, bytes, repetition_s, warmups: task.first }
     }
@@ -202,14 +206,19 @@ impl PairBench<'_, '_, '_> {
             MessageMetric::WaitSend => MessageExchange::Time(MessageMetric::StartSend),
             what => MessageExchange::Time(what),
         };
-        let mut todo: Vec<(MessageExchange, u64)> = contradictions(&self.known).iter().map(|time| (task(time.what), time.bytes)).collect();
+        let mut todo: Vec<(MessageExchange, u64)> =
+            contradictions(&self.known, &self.thresholds.known_values()).iter().map(|time| (task(time.what), time.bytes)).collect();
         // Waiting for a send that was copied takes less than the clock resolves: no line goes through that.
         for (what, sizes) in self.known.iter().filter(|(what, _)| **what != MessageMetric::WaitSend) {
             let points: Vec<(u64, f64)> = sizes.iter().map(|(bytes, seconds)| (*bytes, *seconds)).collect();
             todo.extend(refinement_sizes(&points, most).into_iter().map(|bytes| (task(*what), bytes)));
         }
         let mut different: Vec<(MessageExchange, u64)> = Vec::with_capacity(todo.len());
-        todo.into_iter().for_each(|point| if !different.contains(&point) { different.push(point) });
+        todo.into_iter().for_each(|point| {
+            if !different.contains(&point) {
+                different.push(point)
+            }
+        });
         self.measure_all(different, until)
     }
 }

@@ -18,39 +18,37 @@ const COMMAND_SECONDS: f64 = 0.5e-3;
 /// One point takes at most the time left divided by this, so that others get some too.
 const FAIR_PARTS: usize = 8;
 
-/// Predicted and actual durations so far: disturbed or slow machines take longer than predicted.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// How much longer than predicted points have taken so far, by two explanations: each repetition waits for a core for a while, or everything is
+/// slower. The one that says less is believed, since large points suffer little from the first, and small ones from the second.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct MeasuringPace {
-    predicted: f64,
-    actual: f64,
-}
-
-impl Default for MeasuringPace {
-    fn default() -> MeasuringPace {
-        MeasuringPace { predicted: 1e-3, actual: 1e-3 }
-    }
+    predicted_s: f64,
+    actual_s: f64,
+    repetitions: f64,
 }
 
 impl MeasuringPace {
-    /// Predicted seconds of a number of repetitions.
-    pub(super) fn seconds(&self, repetitions: usize, repetition_s: f64) -> f64 {
-        self.factor() * predicted(repetitions, repetition_s)
+    /// Seconds of points that are predicted to take this long in all, from what such predictions were worth.
+    pub(super) fn seconds(&self, predicted_s: f64, repetitions: usize) -> f64 {
+        if self.actual_s <= self.predicted_s {
+            return predicted_s;
+        }
+        let delayed = predicted_s + repetitions as f64 * (self.actual_s - self.predicted_s) / self.repetitions;
+        delayed.min(predicted_s * self.actual_s / self.predicted_s)
     }
 
     /// Learns from a point that has been measured; what came last counts most.
-    pub(super) fn learn(&mut self, repetitions: usize, repetition_s: f64, took: Duration) {
+    pub(super) fn learn(&mut self, predicted_s: f64, repetitions: usize, took: Duration) {
         const MEMORY: f64 = 0.95;
-        self.predicted = MEMORY * self.predicted + predicted(repetitions, repetition_s);
-        self.actual = MEMORY * self.actual + took.as_secs_f64();
-    }
-
-    /// How many times as long as predicted points take.
-    pub(super) fn factor(&self) -> f64 {
-        (self.actual / self.predicted).max(0.5)
+        let learn = |known: &mut f64, new: f64| *known = MEMORY * *known + new;
+        learn(&mut self.predicted_s, predicted_s);
+        learn(&mut self.actual_s, took.as_secs_f64());
+        learn(&mut self.repetitions, repetitions as f64);
     }
 }
 
-fn predicted(repetitions: usize, repetition_s: f64) -> f64 {
+/// Predicted seconds of a point.
+pub(super) fn point_seconds(repetitions: usize, repetition_s: f64) -> f64 {
     COMMAND_SECONDS + repetitions as f64 * repetition_s
 }
 
@@ -93,9 +91,15 @@ mod tests {
     #[test]
     fn the_pace_follows_what_points_really_take() {
         let mut pace = MeasuringPace::default();
-        assert_eq!(pace.seconds(100, 1e-3), 0.1005);
-        (0..50).for_each(|_| pace.learn(10, 1e-3, Duration::from_millis(105)));
-        assert!((pace.factor() - 10.0).abs() < 0.1, "{pace:?}");
+        assert_eq!(pace.seconds(point_seconds(100, 1e-3), 100), 0.1005);
+        // Each of ten repetitions waits for 10 ms: a small point takes much longer than predicted, a large one hardly.
+        let small = point_seconds(10, 1e-6);
+        (0..50).for_each(|_| pace.learn(small, 10, Duration::from_millis(100)));
+        assert!((pace.seconds(small, 10) - 0.1).abs() < 1e-3, "{pace:?}");
+        assert!((pace.seconds(1.0, 10) - 1.1).abs() < 1e-3, "{pace:?}");
+        // Large points take twice as long as predicted: small ones do not take as much longer.
+        (0..200).for_each(|_| pace.learn(1.0, 10, Duration::from_secs(2)));
+        assert!(pace.seconds(small, 10) < 2e-3 && (pace.seconds(1.0, 10) - 2.0).abs() < 1e-2, "{pace:?}");
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub enum BenchQuantity {
         /// Distance of the processes.
         class: PairClass,
     },
-    /// Seconds of a message while as many pairs of processes of two nodes send one each.
+    /// Seconds of a message and its empty answer, while as many pairs of processes of two nodes send one each.
     SharedLink {
         /// Number of pairs.
         pairs: u64,

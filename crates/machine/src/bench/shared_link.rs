@@ -1,6 +1,7 @@
 //! Links that the processes of a node share: several of them send to another node at the same time.
 //!
-//! All send in the same direction, so they compete for the same link; in round trips they could take turns.
+//! All send in the same direction, so they compete for the same link; in round trips they could take turns. Each message is answered by an empty
+//! one: a send alone may end while most of the message is still in a buffer of the kernel.
 
 use std::time::Instant;
 
@@ -8,7 +9,6 @@ use super::command::{ExchangeTask, MessageExchange};
 use super::leader::{BenchLeader, FIRST_PASS_REPETITIONS};
 use super::repetitions::{Repetitions, TimedRound};
 use super::{BenchError, BenchQuantity, BenchRecord, BenchSample, ProcessBinding};
-use crate::MessageMetric;
 
 /// Measures messages of 1, 2, 4 … and all pairs of processes of two nodes at once, if each node has several processes.
 pub(super) fn measure(leader: &mut BenchLeader, until: Instant) -> Result<(), BenchError> {
@@ -24,10 +24,8 @@ pub(super) fn measure(leader: &mut BenchLeader, until: Instant) -> Result<(), Be
             BenchRecord::LeftOut(quantity, leader.settings.max_bytes).write(leader.out)?;
             continue;
         };
-        // The time that receives take to be posted is that of empty messages, beside which all may wait for each other.
-        let settle = 2e-6 + 4.0 * leader.transfer_estimate.empty_s;
-        let exchange = MessageExchange::Time(MessageMetric::SynchronousSend);
-        let task = ExchangeTask { exchange, bytes: bytes as usize, first: 1, times: FIRST_PASS_REPETITIONS, train: 1, settle };
+        let (exchange, bytes_sent) = (MessageExchange::Answered, bytes as usize);
+        let task = ExchangeTask { exchange, bytes: bytes_sent, first: 1, times: FIRST_PASS_REPETITIONS, train: 1, settle: 0.0 };
         let rounds = leader.run_exchanges(&pairs[..count], task)?;
         let mut repetitions = Repetitions::default();
         rounds.into_iter().for_each(|round: TimedRound| repetitions.add(round));
@@ -47,7 +45,7 @@ fn message_size(leader: &BenchLeader, counts: &[usize], until: Instant) -> Optio
     let messages: usize = counts.iter().map(|count| count * (FIRST_PASS_REPETITIONS + 1)).sum();
     let left = until.saturating_duration_since(Instant::now()).as_secs_f64();
     let estimate = leader.transfer_estimate;
-    let fits = |bytes: &u64| messages as f64 * (estimate.at(*bytes) + 4.0 * estimate.empty_s) < left;
+    let fits = |bytes: &u64| messages as f64 * (estimate.at(*bytes) + estimate.empty_s) < left;
     let sizes = std::iter::successors(Some(leader.settings.max_bytes), |bytes| Some(bytes / 2)).take_while(|bytes| *bytes >= LEAST);
     sizes.into_iter().find(fits)
 }

@@ -72,7 +72,8 @@ fn launch() -> impl Strategy<Value = LaunchMeasurements> {
     let thresholds = (one(), limit(), limit(), limit()).prop_map(|(class, eager, unattended, detached)| {
         BenchRecord::Thresholds(class, ProtocolThresholds { eager, unattended, detached })
     });
-    let used = ("\\PC{0,4}", 0.0..=1.0f64, 0.0..=1.0f64).prop_map(|(host, others, stolen)| BenchRecord::HostUse(HostUse { host, others, stolen }));
+    let used =
+        ("\\PC{0,4}", 0.0..=1.0f64, 0.0..=1.0f64).prop_map(|(host, others, stolen)| BenchRecord::HostUse(HostUse { host, others, stolen }));
     (option::of("\\PC{0,9}"), vec(binding(), 1..4), vec(thresholds, 0..3), vec(curve(), 0..9), vec(used, 0..2)).prop_map(
         |(library, places, thresholds, curves, used)| {
             let mut launch = LaunchMeasurements::default();

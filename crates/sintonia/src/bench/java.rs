@@ -9,8 +9,8 @@ use sintonia_machine::{MessageMetric, PairClass};
 use sintonia_tasks::{Jdk, measure_round_trips};
 
 use super::{BenchArgs, check_output, convert, host_file_name, machine_name, print_machine, write_machine};
-use crate::progress::ProgressBar;
 use crate::Error;
+use crate::progress::ProgressBar;
 
 /// Task sizes whose round trip is measured, in bytes.
 const TASK_SIZES: [u64; 12] = [0, 8, 64, 512, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20];

@@ -92,11 +92,12 @@ const MOST: f64 = 1e9;
 /// always are, but count as disturbed.
 pub(super) fn without_contradictions<'a>(
     class: PairClass,
+    thresholds: &[u64],
     mut points: BTreeMap<MessageMetric, SamplesBySize<'a>>,
     evidence: &mut DisturbanceEvidence,
 ) -> BTreeMap<MessageMetric, SamplesBySize<'a>> {
     let mut wrong: BTreeMap<MessageMetric, Vec<ContradictoryTime>> = BTreeMap::new();
-    contradictions(&median_times(&points)).into_iter().for_each(|time| wrong.entry(time.what).or_default().push(time));
+    contradictions(&median_times(&points), thresholds).into_iter().for_each(|time| wrong.entry(time.what).or_default().push(time));
     for (what, times) in &wrong {
         let name = format!("{}, {}", what.name().replace('_', " "), class.name().replace('_', " "));
         let Some(sizes) = points.get_mut(what) else { continue };
@@ -105,7 +106,11 @@ pub(super) fn without_contradictions<'a>(
         let reason = format!("{} for {} bytes where others allow {}", shown(example.seconds), example.bytes, shown(example.most));
         if times.len() * 4 <= sizes.len() {
             times.iter().for_each(|time| _ = sizes.remove(&time.bytes));
-            evidence.notes.push(format!("{name}: {} of {} sizes contradict the others and are left out ({reason})", times.len(), sizes.len() + times.len()));
+            evidence.notes.push(format!(
+                "{name}: {} of {} sizes contradict the others and are left out ({reason})",
+                times.len(),
+                sizes.len() + times.len()
+            ));
         } else if *what == MessageMetric::Transfer {
             let factors: Vec<f64> = times.iter().map(|time| time.seconds / time.most).collect();
             evidence.contradictory_factor = evidence.contradictory_factor.max(median(&factors).unwrap_or(1.0));
@@ -177,10 +182,13 @@ mod tests {
         samples.extend((0..8).map(|bytes| sample(MessageMetric::Send, bytes, if bytes == 3 { 14.6e-3 } else { 2e-6 }, 0.0)));
         samples.extend((0..8).map(|bytes| sample(MessageMetric::Receive, bytes, 1e-3 * (bytes + 1) as f64, 0.0)));
         let mut evidence = DisturbanceEvidence::default();
-        let points = without_contradictions(PairClass::SameNode, by_size(&samples), &mut evidence);
+        let points = without_contradictions(PairClass::SameNode, &[], by_size(&samples), &mut evidence);
         assert_eq!(points.keys().copied().collect::<Vec<_>>(), [MessageMetric::Send, MessageMetric::Transfer]);
         assert_eq!((points[&MessageMetric::Send].len(), points[&MessageMetric::Transfer].len()), (7, 8));
-        assert_eq!(evidence.notes[0], "send, same node: 1 of 8 sizes contradict the others and are left out (14.6 ms for 3 bytes where others allow 2.00 us)");
+        assert_eq!(
+            evidence.notes[0],
+            "send, same node: 1 of 8 sizes contradict the others and are left out (14.6 ms for 3 bytes where others allow 2.00 us)"
+        );
         assert!(evidence.notes[1].starts_with("receive, same node: not written"), "{:?}", evidence.notes);
         assert_eq!(evidence.relative(), 0.0);
     }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::LaunchMeasurements;
-use crate::bench::BenchQuantity;
-use crate::{MemoryAccess, Named};
+use crate::bench::{BenchQuantity, CostMode};
+use crate::{ArithmeticOp, MemoryAccess, Named};
 
 /// One note for each kind of measurement that is incomplete.
 pub(super) fn notes(launches: &[LaunchMeasurements]) -> Vec<String> {
@@ -20,7 +20,7 @@ fn group_name(quantity: BenchQuantity) -> String {
     match quantity {
         BenchQuantity::Compute { .. } => "computation".into(),
         BenchQuantity::Memory { .. } => "memory".into(),
-        BenchQuantity::Message { class, .. } | BenchQuantity::Overlap { class } => format!("messages, {}", class.name()),
+        BenchQuantity::Message { class, .. } | BenchQuantity::Overlap { class } => format!("messages of {}", class.name()),
         BenchQuantity::SharedLink { .. } => "links".into(),
         BenchQuantity::Group { processes, .. } => format!("collectives of {processes} processes"),
     }
@@ -38,25 +38,38 @@ fn quantity_name(quantity: BenchQuantity) -> &'static str {
     }
 }
 
-fn note(group: &str, points: &[(BenchQuantity, u64)], measured: &BTreeSet<(BenchQuantity, u64)>) -> String {
-    let mut by_name: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
-    points.iter().for_each(|(quantity, bytes)| by_name.entry(quantity_name(*quantity)).or_default().push(*bytes));
-    // Of memory only one kind of access is recorded as left out, so only that counts.
-    let counts = |quantity: &BenchQuantity| !matches!(quantity, BenchQuantity::Memory { access, .. } if *access != MemoryAccess::Latency);
-    let sizes_of = |name: &str| {
-        let same = |(quantity, _): &&(BenchQuantity, u64)| {
-            group_name(*quantity) == group && quantity_name(*quantity) == name && counts(quantity)
-        };
-        measured.iter().filter(same).map(|(_, bytes)| *bytes).collect::<Vec<u64>>()
-    };
-    let parts = by_name.iter().map(|(name, left_out)| {
-        let done = sizes_of(name);
-        let Some(largest) = done.iter().max() else { return format!("{name} was not measured") };
-        let all = done.len() + left_out.len();
-        let beyond = if left_out.iter().any(|bytes| bytes > largest) { format!(" and all above {largest} bytes") } else { String::new() };
-        format!("{name} lacks {} of {all} sizes{beyond}", left_out.len())
-    });
-    format!("no time for all measurements; {group}: {}", parts.collect::<Vec<_>>().join(", "))
+/// Memory and computation record one kind of access or operation as left out for all, so only that counts.
+fn is_counted(quantity: BenchQuantity) -> bool {
+    match quantity {
+        BenchQuantity::Compute { what, manner, .. } => (what, manner) == (ArithmeticOp::Add, CostMode::Latency),
+        BenchQuantity::Memory { access, .. } => access == MemoryAccess::Latency,
+        BenchQuantity::Message { .. } | BenchQuantity::Overlap { .. } | BenchQuantity::SharedLink { .. } | BenchQuantity::Group { .. } => {
+            true
+        }
+    }
+}
+
+fn note(group: &str, left_out: &[(BenchQuantity, u64)], measured: &BTreeSet<(BenchQuantity, u64)>) -> String {
+    let done: Vec<&(BenchQuantity, u64)> =
+        measured.iter().filter(|(quantity, _)| group_name(*quantity) == group && is_counted(*quantity)).collect();
+    let mut largest_left_out: BTreeMap<&str, u64> = BTreeMap::new();
+    for (quantity, bytes) in left_out {
+        let largest = largest_left_out.entry(quantity_name(*quantity)).or_default();
+        *largest = (*largest).max(*bytes);
+    }
+    let (mut none, mut up_to) = (Vec::new(), BTreeMap::<u64, Vec<&str>>::new());
+    for (name, bytes) in largest_left_out {
+        let sizes = done.iter().filter(|(quantity, _)| quantity_name(*quantity) == name).map(|(_, bytes)| *bytes);
+        match sizes.max() {
+            None => none.push(name),
+            Some(largest) if largest < bytes => up_to.entry(largest).or_default().push(name),
+            Some(_) => {}
+        }
+    }
+    let none = (!none.is_empty()).then(|| format!("; nothing of {}", none.join(", ")));
+    let up_to = up_to.iter().map(|(bytes, names)| format!("; nothing above {bytes} bytes of {}", names.join(", ")));
+    let rest: String = none.into_iter().chain(up_to).collect();
+    format!("no time for {} of {} points of {group}{rest}", left_out.len(), left_out.len() + done.len())
 }
 
 #[cfg(test)]
@@ -77,7 +90,7 @@ mod tests {
         for (what, bytes) in [(MessageMetric::Send, 2), (MessageMetric::Send, 1 << 20), (MessageMetric::Receive, 1)] {
             launch.add_record(BenchRecord::LeftOut(quantity(what), bytes));
         }
-        let expected = "no time for all measurements; messages, other_node: receive was not measured, send lacks 1 of 4 sizes and all above 1024 bytes";
+        let expected = "no time for 2 of 5 points of messages of other_node; nothing of receive; nothing above 1024 bytes of send";
         assert_eq!(notes(&[launch]), [expected]);
     }
 }

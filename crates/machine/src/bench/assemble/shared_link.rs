@@ -21,7 +21,9 @@ pub(super) fn topology(sample_set: &SampleSet, nodes: u64, notes: &mut Vec<Strin
         notes.push(format!("{pairs} pairs of processes at once do not share the bandwidth between two nodes: {gain:.2} times that of one"));
         return None;
     }
-    notes.push(format!("the bandwidth of a link is that of {pairs} pairs of processes at once between two nodes: {gain:.2} times that of one"));
+    notes.push(format!(
+        "the bandwidth of a link is that of {pairs} pairs of processes at once between two nodes: {gain:.2} times that of one"
+    ));
     let largest = measured.iter().max_by(|a, b| a.rate.middle().total_cmp(&b.rate.middle()))?;
     Some(Topology {
         kind: TopologyKind::Crossbar { nodes: u32::try_from(nodes).ok()?.max(2) },

@@ -425,8 +425,7 @@ mod tests {
 </platform>"#;
         let machine = parse(text, Path::new("q.xml")).unwrap();
         assert!((at(&machine, MessageMetric::Transfer, 1e9) - 0.08 - 1e-6).abs() < 1e-8, "that of the first link");
-        let note =
-            "not used of the platform: the link `x>y`, only the link `up>down`, since no route says which links messages take";
+        let note = "not used of the platform: the link `x>y`, only the link `up>down`, since no route says which links messages take";
         assert_eq!((machine.metadata.notes.as_slice(), machine.nodes[0].count), ([note.to_owned()].as_slice(), 2));
         let two = PLATFORM.replace("</platform>", "<cluster id=\"d\" radical=\"0-1\" bw=\"1GBps\" lat=\"1us\"/></platform>");
         assert_eq!(

@@ -120,7 +120,8 @@ fn host_platform(document: &Document) -> Result<SimgridPlatform, PlatformError> 
             // A link with a direction each way is two: `NAME_UP` and `NAME_DOWN`.
             let plain = id.strip_suffix("_UP").or_else(|| id.strip_suffix("_DOWN")).unwrap_or(id);
             let node = links.get(id).or_else(|| links.get(plain));
-            let node = *node.ok_or_else(|| (part.range(), format!("{} uses the link `{id}`, which does not exist", describe_route(route))))?;
+            let node =
+                *node.ok_or_else(|| (part.range(), format!("{} uses the link `{id}`, which does not exist", describe_route(route))))?;
             used.push(node);
             of_route.extend(link(node));
         }
@@ -148,7 +149,8 @@ fn host_platform(document: &Document) -> Result<SimgridPlatform, PlatformError> 
         // Without a route SimGrid has no way between hosts; a link is the best that is known.
         let only = elements(document, "link").find_map(|node| Some((node, link(node)?)));
         if let Some((node, link)) = only {
-            let list = list_nodes(&unused(&[node])).map(|list| format!("{list}, only {}, since no route says which links messages take", describe(node)));
+            let list = list_nodes(&unused(&[node]))
+                .map(|list| format!("{list}, only {}, since no route says which links messages take", describe(node)));
             platform.unused.extend(list);
             platform.routes.push(PlatformRoute { name: describe(node), links: vec![link] });
         }
