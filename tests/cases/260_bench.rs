@@ -4,12 +4,13 @@
 //! and that the file is read again.
 
 use std::path::Path;
+use std::process::{Child, Command};
 
 use serde_json::Value;
 use sintonia_tests::{Family, Hosts, Mpi, Outcome, Process, for_every_mpi, fresh_dir, sintonia};
 
 /// Options that keep a bench short: what is measured is the same.
-const SHORT: [&str; 5] = ["--quick", "--budget", "6", "--max-bytes", "16384"];
+const SHORT: [&str; 5] = ["--quick", "--budget", "15", "--max-bytes", "16384"];
 const FILE: &str = "m.machine.toml";
 
 #[test]
@@ -20,6 +21,7 @@ fn a_machine_is_measured_under_every_launcher() {
         let machine = shown(folder.path(), FILE);
         assert_eq!((machine["processes"].as_u64(), machine["launches"].as_u64()), (Some(2), Some(1)), "{}", mpi.name);
         assert_eq!(machine["oversubscribed"], false);
+        assert!(machine["disturbance"].as_f64().is_some_and(|disturbance| disturbance >= 0.0), "{machine}");
         assert_eq!(machine["mpi"].to_string().contains("libmpi_abi"), mpi.family == Family::Standard, "{machine}");
         let (_, network) = machine["networks"].as_object().expect("networks").iter().next().expect("a network");
         for what in ["send", "synchronous_send", "buffered_send", "ready_send", "start_send", "wait_send", "receive", "transfer"] {
@@ -92,6 +94,39 @@ fn processes_on_other_hosts_have_a_class_of_their_own() {
         Some(vec!["other_node".into()])
     );
     assert_eq!(machine["nodes"][0]["count"], 2, "two hosts of one kind");
+}
+
+#[test]
+fn processes_of_two_hosts_measure_the_link_they_share() {
+    let Some(hosts) = Hosts::create() else { return };
+    let mpi = Mpi::named("openmpi");
+    let folder = fresh_dir();
+    bench(&mpi, folder.path(), &SHORT, hosts.launch(&mpi, 4, 2, &[])).expect_status(0);
+    let machine = shown(folder.path(), FILE);
+    let is_shared = machine["notes"].to_string().contains("the bandwidth of a link is that of 2 pairs of processes at once");
+    assert_eq!(machine["topology"]["kind"] == "crossbar", is_shared, "{machine}");
+    assert!(is_shared || machine["notes"].to_string().contains("2 pairs of processes at once do not share"), "{machine}");
+}
+
+#[test]
+fn the_budget_holds_on_a_machine_with_other_work_and_what_is_missing_is_said() {
+    let mpi = Mpi::named("openmpi");
+    let folder = fresh_dir();
+    let mut others: Vec<Child> =
+        (0..2).map(|_| Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a busy loop")).collect();
+    let budget = ["--budget", "12", "--launches", "2"];
+    // Three times the budget; without a budget that holds it takes minutes.
+    let outcome = bench_within(36, &mpi, folder.path(), &budget, mpi.launch(2, &[]));
+    others.iter_mut().for_each(|child| {
+        child.kill().expect("killed");
+        child.wait().expect("ended");
+    });
+    outcome.expect_status(0);
+    assert!(outcome.stderr.contains("measuring: "), "progress without a terminal: {}", outcome.text());
+    let machine = shown(folder.path(), FILE);
+    let notes = machine["notes"].to_string();
+    assert!(notes.contains("no time for "), "{notes}");
+    assert!(notes.contains("other programs used"), "{notes}");
 }
 
 #[test]
@@ -179,11 +214,16 @@ fn nothing_is_replaced_unasked_and_nothing_measured_in_vain() {
 }
 
 fn bench(mpi: &Mpi, folder: &Path, options: &[&str], launcher: Vec<String>) -> Outcome {
+    bench_within(120, mpi, folder, options, launcher)
+}
+
+/// A bench that must end within this many seconds.
+fn bench_within(seconds: u64, mpi: &Mpi, folder: &Path, options: &[&str], launcher: Vec<String>) -> Outcome {
     let mut command: Vec<String> = vec![sintonia(), "bench".into(), "-o".into(), FILE.into()];
     command.extend(options.iter().map(ToString::to_string));
     command.push("--".into());
     command.extend(launcher);
-    Process::new(command).env(&mpi.env).env(&choice(mpi)).limit(120).run_in(folder)
+    Process::new(command).env(&mpi.env).env(&choice(mpi)).limit(seconds).run_in(folder)
 }
 
 /// A library's own ABI comes before the standard one, so that one has to be asked for.

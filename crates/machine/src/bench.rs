@@ -9,21 +9,30 @@ mod bench_record;
 mod binding;
 mod clock;
 mod collective_growth;
+mod collectives;
 mod command;
 mod compute;
+mod contradiction;
+mod core_wait;
 mod date;
 mod follower;
+mod host_use;
 pub mod java;
+mod launch;
 mod leader;
 mod local_machine;
 mod memory;
+mod memory_schedule;
 mod message_sizes;
 mod message_timer;
 mod messages;
 mod page_aligned;
+mod pass_plan;
 mod protocol_threshold;
+mod repetitions;
 mod sample;
 mod settings;
+mod shared_link;
 
 use std::io::Write;
 
@@ -33,8 +42,9 @@ pub use assemble::{LaunchMeasurements, NothingMeasured, assemble, implausible};
 pub use bench_record::BenchRecord;
 pub use binding::ProcessBinding;
 pub use date::today;
+pub use host_use::HostUse;
 pub use local_machine::{UnknownHost, local_machine, local_node_index};
-pub use protocol_threshold::ProtocolThresholds;
+pub use protocol_threshold::{ProtocolThresholds, SizeLimit};
 pub use sample::{BenchQuantity, BenchSample, CostMode};
 pub use settings::{BenchSettings, BenchSettingsError};
 
@@ -55,10 +65,10 @@ pub enum BenchError {
 /// Runs the benchmark together with the other processes; rank 0 writes the records.
 pub fn run_in_launch(world: &CommWorld, settings: &BenchSettings, out: &mut dyn Write) -> Result<(), BenchError> {
     let timed = world.timed()?;
-    if world.rank() == 0 { leader::lead_launch(&timed, settings, out) } else { follower::follow_leader(&timed) }
+    if world.rank() == 0 { launch::lead_launch(&timed, settings, out) } else { follower::follow_leader(&timed) }
 }
 
 /// Benchmarks computation and memory only, without MPI.
 pub fn run_without_mpi(settings: &BenchSettings, out: &mut dyn Write) -> Result<(), BenchError> {
-    leader::measure_node_only(settings, out)
+    launch::measure_node_only(settings, out)
 }

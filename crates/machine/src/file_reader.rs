@@ -29,6 +29,11 @@ impl Machine {
         Machine::parse(&text, path)
     }
 
+    /// Reads a machine file for predictions: intervals are [widened](Machine::widened) by the disturbance of the measurement.
+    pub fn read_widened(path: &Path) -> Result<Machine, Error> {
+        Machine::read(path).map(Machine::widened)
+    }
+
     /// Parses the text of a machine file; `path` is for messages, and a graph file is looked up next to it.
     pub fn parse(text: &str, path: &Path) -> Result<Machine, Error> {
         parse_machine(text, path)
@@ -72,6 +77,7 @@ fn parse_metadata(value: TomlValue) -> Result<MachineMetadata, Error> {
         seed: table.take("seed").map(|value| value.count()).transpose()?,
         oversubscribed: table.take("oversubscribed").map_or(Ok(false), |value| value.boolean())?,
         confidence: table.take("confidence").map(|value| value.share()).transpose()?.map(|share| share.middle()),
+        disturbance: table.take("disturbance").map(|value| value.non_negative_number()).transpose()?,
         notes: texts(table.take("notes"))?,
     };
     table.finish().map(|()| metadata)

@@ -59,6 +59,13 @@ fn write_metadata(out: &mut String, metadata: &MachineMetadata) -> std::fmt::Res
     if let Some(confidence) = metadata.confidence {
         writeln!(out, "confidence = {}  # confidence level of the intervals", number_text(confidence))?;
     }
+    if let Some(disturbance) = metadata.disturbance {
+        writeln!(
+            out,
+            "disturbance = {}  # costs may be smaller or larger by this share; predictions allow for it",
+            number_text(disturbance)
+        )?;
+    }
     if !metadata.notes.is_empty() {
         writeln!(out, "notes = [")?;
         metadata.notes.iter().try_for_each(|note| writeln!(out, "    {},", quoted(note)))?;

@@ -20,6 +20,7 @@ impl Machine {
             "seed": about.seed,
             "oversubscribed": about.oversubscribed,
             "confidence": about.confidence,
+            "disturbance": about.disturbance,
             "notes": about.notes,
             "nodes": self.nodes.iter().map(node).collect::<Vec<_>>(),
             "networks": named(self.networks.iter().map(|(class, one)| (class.name(), network(one)))),

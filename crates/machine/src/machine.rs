@@ -55,6 +55,8 @@ pub struct MachineMetadata {
     pub oversubscribed: bool,
     /// Confidence level of the intervals.
     pub confidence: Option<f64>,
+    /// How disturbed the measurement was, if known: with 0.5 a cost may be 1.5 times smaller or larger than its interval says.
+    pub disturbance: Option<f64>,
     /// Remarks.
     pub notes: Vec<String>,
 }
@@ -130,6 +132,24 @@ pub struct CollectiveCost {
 }
 
 impl Machine {
+    /// The machine with the intervals of all measured costs widened by its disturbance, for predictions.
+    pub fn widened(mut self) -> Machine {
+        let factor = 1.0 + self.metadata.disturbance.unwrap_or(0.0);
+        let widen = |value: &mut UncertainValue| *value = value.widened(factor);
+        for node in &mut self.nodes {
+            let costs = node.compute.values_mut().chain(node.java.values_mut()).flat_map(|costs| costs.values_mut());
+            costs.for_each(|cost| [&mut cost.latency, &mut cost.throughput].into_iter().for_each(widen));
+            node.memory.iter_mut().flat_map(|level| level.access.values_mut()).for_each(widen);
+        }
+        for network in self.networks.values_mut() {
+            network.messages.values_mut().for_each(|timing| timing.pieces = timing.pieces.widened(factor));
+        }
+        for collective in self.collective_costs.values_mut() {
+            collective.timings.iter_mut().for_each(|at| at.timing.pieces = at.timing.pieces.widened(factor));
+        }
+        self
+    }
+
     /// The network of a class; where unknown, the next farther class, else the next nearer one.
     pub fn network(&self, class: PairClass) -> Option<&NetworkCosts> {
         let farther = self.networks.range(class..).next();

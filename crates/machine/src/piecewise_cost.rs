@@ -82,6 +82,13 @@ impl PiecewiseCost {
         PiecewiseCost::new(0.0, Vec::new(), line).map_err(|(_, problem)| problem)
     }
 
+    /// The same times, with intervals widened by a factor.
+    pub(crate) fn widened(&self, factor: f64) -> PiecewiseCost {
+        let widened = |line: &LinearCost| LinearCost { intercept: line.intercept.widened(factor), slope: line.slope.widened(factor) };
+        let bounded = self.bounded.iter().map(|(bound, line)| (*bound, widened(line))).collect();
+        PiecewiseCost { from: self.from, bounded, last: widened(&self.last) }
+    }
+
     /// Smallest size.
     pub fn from_bytes(&self) -> f64 {
         self.from

@@ -69,6 +69,19 @@ impl UncertainValue {
         UncertainValue::new(low, middle, high)
     }
 
+    /// The value with all three numbers moved into a range, where nothing outside is possible.
+    pub(crate) fn clamped(&self, least: f64, most: f64) -> UncertainValue {
+        let [low, middle, high] = [self.low, self.middle, self.high].map(|number| number.clamp(least, most));
+        UncertainValue { low, middle, high }
+    }
+
+    /// The value with both ends moved outwards by a factor of at least 1.
+    pub(crate) fn widened(&self, factor: f64) -> UncertainValue {
+        let low = if self.low > 0.0 { self.low / factor } else { self.low * factor };
+        let high = if self.high > 0.0 { self.high * factor } else { self.high / factor };
+        UncertainValue { low: low.max(f64::MIN), middle: self.middle, high: high.min(f64::MAX) }
+    }
+
     /// Lower end.
     pub fn low(&self) -> f64 {
         self.low
@@ -119,6 +132,15 @@ mod tests {
         assert_eq!(UncertainValue::new(3.0, 2.0, 1.0), Err(UncertainValueError::LowAboveHigh { low: 3.0, high: 1.0 }));
         assert_eq!(UncertainValue::new(1.0, 4.0, 3.0), Err(UncertainValueError::MiddleOutside { low: 1.0, middle: 4.0, high: 3.0 }));
         assert!(matches!(UncertainValue::exact(f64::NAN), Err(UncertainValueError::NotFinite(_))));
+    }
+
+    #[test]
+    fn ends_are_moved_inwards_and_outwards() {
+        let of = |low: f64, middle: f64, high: f64| UncertainValue::new(low, middle, high).unwrap();
+        assert_eq!(of(-0.1, 0.5, 1.2).clamped(0.0, 1.0), of(0.0, 0.5, 1.0));
+        assert_eq!(of(2.0, 3.0, 4.0).widened(2.0), of(1.0, 3.0, 8.0));
+        assert_eq!(of(-4.0, -3.0, -2.0).widened(2.0), of(-8.0, -3.0, -1.0));
+        assert_eq!(UncertainValue::ZERO.widened(2.0), UncertainValue::ZERO);
     }
 
     #[test]

@@ -49,7 +49,11 @@ impl PerformanceModel {
                 missing.push(part.name.clone());
             }
         }
-        self.reference_machine = Some(ReferenceMachine { name: machine.metadata.name.clone(), costs: node_costs(machine) });
+        self.reference_machine = Some(ReferenceMachine {
+            name: machine.metadata.name.clone(),
+            costs: node_costs(machine),
+            disturbance: machine.metadata.disturbance.unwrap_or(0.0),
+        });
         if !missing.is_empty() {
             self.notes.push(format!("the machine file has no costs for {}: their time is the same on any machine", missing.join(", ")));
         }
@@ -61,7 +65,9 @@ impl PerformanceModel {
         if self.parts.is_empty() {
             return Err(MachineChangeError::NoParts);
         }
-        let computation = cost_ratios(&home.costs, &node_costs(machine)).ok_or(MachineChangeError::NoCommonCosts)?;
+        let [least, middle, most] = cost_ratios(&home.costs, &node_costs(machine)).ok_or(MachineChangeError::NoCommonCosts)?;
+        let disturbed = (1.0 + home.disturbance) * (1.0 + machine.metadata.disturbance.unwrap_or(0.0));
+        let computation = [least / disturbed, middle, most * disturbed];
         let ranks = self.fixed.get(RANKS_PARAMETER).copied();
         let mut model = self.clone();
         for part in &mut model.parts {

@@ -46,6 +46,8 @@ pub struct ReferenceMachine {
     pub name: String,
     /// Arithmetic and memory costs in seconds, by name.
     pub costs: BTreeMap<String, f64>,
+    /// How disturbed the measurement of these costs was, as in the machine file.
+    pub disturbance: f64,
 }
 
 /// The quantity that a model describes.

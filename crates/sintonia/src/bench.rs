@@ -16,6 +16,7 @@ use sintonia_machine::bench::{BenchSettings, LaunchMeasurements, assemble, today
 use sintonia_machine::{Machine, MachineMetadata};
 use sintonia_mpi::BenchmarkCalls;
 
+use self::launch::BenchPlan;
 use crate::error::usage_error;
 use crate::{Error, output, text};
 
@@ -36,7 +37,7 @@ pub(crate) struct BenchArgs {
     /// Quick run: one launch, fewer sizes, messages up to 256 KiB; takes less than 30 seconds
     #[arg(long)]
     quick: bool,
-    /// Time budget for all measurements [default: 180, or 20 with --quick]
+    /// Time for everything, the start of the launcher included [default: 180, or 20 with --quick]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     budget: Option<u64>,
     /// How often to start the launcher [default: 3, or 1 with --quick]
@@ -88,8 +89,24 @@ pub(crate) fn run(args: BenchArgs) -> Result<ExitCode, Error> {
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.machine.toml", host_file_name())));
     check_output(&path, args.force)?;
     let machine = measure(&args, &path)?;
-    output::write_file(&path, |out| out.write_all(machine.to_text().as_bytes()))?;
+    write_machine(&machine, &path)?;
+    if let Some(disturbance) = machine.metadata.disturbance.filter(|disturbance| *disturbance >= NOTED_DISTURBANCE) {
+        eprintln!("sintonia: the measurement was disturbed, so costs may be {}", display::disturbance_text(disturbance));
+    }
     print_machine(&machine, &path, args.json)
+}
+
+/// A disturbance that is worth a warning.
+const NOTED_DISTURBANCE: f64 = 0.1;
+
+/// Writes a machine file, if it can be read back.
+fn write_machine(machine: &Machine, path: &Path) -> Result<(), Error> {
+    let text = machine.to_text();
+    match Machine::parse(&text, path) {
+        Ok(read) if read == *machine => output::write_file(path, |out| out.write_all(text.as_bytes())),
+        Ok(_) => Err(Error::Other(format!("{}: not written, since it would be read back with other figures", path.display()))),
+        Err(error) => Err(Error::Other(format!("not written, since it could not be read back: {error}"))),
+    }
 }
 
 fn print_machine(machine: &Machine, path: &Path, as_json: bool) -> Result<ExitCode, Error> {
@@ -117,16 +134,16 @@ fn measure(args: &BenchArgs, path: &Path) -> Result<Machine, Error> {
     let began = Instant::now();
     let count = args.launches.unwrap_or(if args.quick { 1 } else { 3 });
     let budget = Duration::from_secs(args.budget.unwrap_or(if args.quick { 20 } else { 180 }));
-    let settings = |launch: u64| BenchSettings {
-        // Every launch has its own order.
-        seed: args.seed.wrapping_add(launch),
+    let settings = BenchSettings {
+        seed: args.seed,
         max_bytes: args.max_bytes.unwrap_or(if args.quick { 256 << 10 } else { 4 << 20 }),
-        budget: budget / count as u32,
+        budget,
+        ends: Duration::ZERO,
         quick: args.quick,
     };
-    let settings: Vec<BenchSettings> = (0..count).map(settings).collect();
+    let plan = BenchPlan { settings, launches: count, deadline: began + budget };
     let mut notes = Vec::new();
-    let (launcher, launches) = run_launches(&args.launcher, &settings, &mut notes)?;
+    let (launcher, launches) = run_launches(&args.launcher, &plan, &mut notes)?;
     notes.push(format!("measured in {}", text::format_seconds(began.elapsed().as_secs_f64())));
     let about = MachineMetadata {
         name: machine_name(path),
@@ -140,18 +157,14 @@ fn measure(args: &BenchArgs, path: &Path) -> Result<Machine, Error> {
 }
 
 /// Measures with the given launcher, with one found in PATH, or without.
-fn run_launches(
-    given: &[OsString],
-    settings: &[BenchSettings],
-    notes: &mut Vec<String>,
-) -> Result<(Vec<String>, Vec<LaunchMeasurements>), Error> {
+fn run_launches(given: &[OsString], plan: &BenchPlan, notes: &mut Vec<String>) -> Result<(Vec<String>, Vec<LaunchMeasurements>), Error> {
     if !given.is_empty() {
-        let launches = launch::run_all(given, settings, launch::StderrMode::Inherit)?;
+        let launches = launch::run_all(given, plan, launch::StderrMode::Inherit, notes)?;
         return Ok((given.iter().map(|word| word.to_string_lossy().into_owned()).collect(), launches));
     }
     match launch::find_launcher() {
         None => notes.push("no mpirun found, so only computation and memory were measured".into()),
-        Some(found) => match launch::run_all(&found, settings, launch::StderrMode::Capture) {
+        Some(found) => match launch::run_all(&found, plan, launch::StderrMode::Capture, notes) {
             Ok(launches) => return Ok((found.iter().map(|word| word.to_string_lossy().into_owned()).collect(), launches)),
             Err(error) => {
                 eprintln!("sintonia: {error}\nsintonia: measuring only computation and memory");
@@ -159,7 +172,7 @@ fn run_launches(
             }
         },
     }
-    Ok((Vec::new(), launch::run_all(&[], settings, launch::StderrMode::Inherit)?))
+    Ok((Vec::new(), launch::run_all(&[], plan, launch::StderrMode::Inherit, notes)?))
 }
 
 /// The name of this host, safe as a file name.

@@ -102,7 +102,7 @@ pub(crate) fn run(args: ReplayArgs) -> Result<ExitCode, Error> {
     if let Some(path) = &args.output {
         output::check_replaceable(path, args.force)?;
     }
-    let machine = args.machine.as_deref().map(Machine::read).transpose().map_err(|error| Error::Other(format!("{error}")))?;
+    let machine = args.machine.as_deref().map(Machine::read_widened).transpose().map_err(|error| Error::Other(format!("{error}")))?;
     if let (Some(count), Some(machine)) = (args.ranks, &machine) {
         return scaled_ranks::run(&args, count, machine, what_ifs, &sweeps);
     }

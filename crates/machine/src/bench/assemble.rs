@@ -3,21 +3,25 @@
 //! Repetitions within a launch share its placement and memory, so their spread does not predict the next launch. Every interval therefore
 //! includes the variation between launches.
 
+mod disturbance;
+mod left_out;
 mod levels;
+mod shared_link;
 mod timing;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sintonia_fit::sample::{DEFAULT_CONFIDENCE, bootstrap_median, median};
 
 use super::binding::is_oversubscribed;
 use super::collective_growth::growth;
-use super::protocol_threshold::ProtocolThresholds;
-use super::{BenchQuantity, BenchRecord, BenchSample, CostMode, ProcessBinding};
+use super::protocol_threshold::{ProtocolThresholds, SizeLimit};
+use super::{BenchQuantity, BenchRecord, BenchSample, CostMode, HostUse, ProcessBinding};
 use crate::{
     ArithmeticCosts, ArithmeticOp, CollectiveCost, CollectiveKind, CollectiveTiming, Machine, MachineMetadata, MemoryAccess, MessageMetric,
     Named, NetworkCosts, NodeLayout, NodeType, OperationCost, OperationTiming, OverlapPoint, PairClass, UncertainValue,
 };
+use disturbance::{DisturbanceEvidence, without_contradictions};
 use timing::{SamplesBySize, fit_timing};
 
 /// What one launch measured.
@@ -25,8 +29,10 @@ use timing::{SamplesBySize, fit_timing};
 pub struct LaunchMeasurements {
     library: Option<String>,
     bindings: Vec<ProcessBinding>,
-    samples: Vec<BenchSample>,
+    samples: BTreeMap<(BenchQuantity, u64), BenchSample>,
+    left_out: BTreeSet<(BenchQuantity, u64)>,
     thresholds: BTreeMap<PairClass, ProtocolThresholds>,
+    host_use: Vec<HostUse>,
     complete: bool,
 }
 
@@ -35,7 +41,13 @@ impl LaunchMeasurements {
     pub fn add_record(&mut self, line: BenchRecord) {
         match line {
             BenchRecord::Hello { library, places: bindings } => (self.library, self.bindings) = (library, bindings),
-            BenchRecord::Sample(sample) => self.samples.push(sample),
+            BenchRecord::Sample(sample) => {
+                self.samples.insert((sample.quantity, sample.bytes), sample);
+            }
+            BenchRecord::LeftOut(quantity, bytes) => {
+                self.left_out.insert((quantity, bytes));
+            }
+            BenchRecord::HostUse(used) => self.host_use.push(used),
             BenchRecord::Thresholds(class, thresholds) => {
                 self.thresholds.insert(class, thresholds);
             }
@@ -47,6 +59,11 @@ impl LaunchMeasurements {
     /// Whether the launch has reported anything.
     pub fn has_data(&self) -> bool {
         !self.bindings.is_empty()
+    }
+
+    /// Whether messages between processes have been measured.
+    pub fn has_messages(&self) -> bool {
+        self.samples.keys().any(|(quantity, _)| matches!(quantity, BenchQuantity::Message { .. }))
     }
 
     /// Whether the launch ran to its end.
@@ -70,17 +87,25 @@ pub fn assemble(launches: &[LaunchMeasurements], metadata: MachineMetadata) -> R
     }
     let nodes = nodes(&first.bindings, &sample_set, &mut notes);
     notes.extend(nodes.iter().filter_map(|node| implausible(&node.kind, &node.compute)));
-    let networks = networks(launches, &sample_set, &mut notes);
+    let mut evidence = DisturbanceEvidence::default();
+    let networks = networks(launches, &sample_set, &mut evidence, &mut notes);
+    let collective_costs = collective_costs(&sample_set);
+    let topology = shared_link::topology(&sample_set, nodes.iter().map(|node| node.count).sum(), &mut notes);
+    notes.extend(left_out::notes(launches));
+    evidence.add_samples(launches.iter().flat_map(|launch| launch.samples.values()));
+    evidence.add_hosts(launches.iter().flat_map(|launch| &launch.host_use));
+    notes.extend(evidence.notes());
     let metadata = MachineMetadata {
         mpi: first.library.clone(),
         processes: Some(first.bindings.len() as u64),
         launches: Some(launches.len() as u64),
         oversubscribed: is_oversubscribed(&first.bindings),
         confidence: Some(DEFAULT_CONFIDENCE),
+        disturbance: Some(evidence.relative()),
         notes,
         ..metadata
     };
-    Ok(Machine { metadata, nodes, networks, collective_costs: collective_costs(&sample_set), ..Machine::default() })
+    Ok(Machine { metadata, nodes, networks, collective_costs, topology, ..Machine::default() })
 }
 
 /// Samples grouped by quantity and size.
@@ -88,7 +113,7 @@ struct SampleSet<'a>(BTreeMap<BenchQuantity, BTreeMap<u64, Vec<&'a BenchSample>>
 
 impl<'a> SampleSet<'a> {
     fn from_launches(launches: &'a [LaunchMeasurements]) -> SampleSet<'a> {
-        SampleSet::from_samples(launches.iter().flat_map(|launch| &launch.samples))
+        SampleSet::from_samples(launches.iter().flat_map(|launch| launch.samples.values()))
     }
 
     fn from_samples(samples: impl Iterator<Item = &'a BenchSample>) -> SampleSet<'a> {
@@ -117,7 +142,8 @@ fn median_over_launches(samples: &[&BenchSample]) -> Option<UncertainValue> {
     // A single launch knows only its own interval; with too few samples for that, the range of all samples.
     let own = || samples.iter().find_map(|sample| sample.interval).or_else(|| Some([*kept.first()?.first()?, *kept.first()?.last()?]));
     let [low, high] = range.map(|range| [range.low, range.high]).or_else(own)?;
-    UncertainValue::from_measurement(low.max(0.0), middle, high).ok()
+    // The bootstrap extrapolates from few launches, beyond what is possible.
+    Some(UncertainValue::from_measurement(low, middle, high).ok()?.clamped(0.0, f64::MAX))
 }
 
 fn nodes(bindings: &[ProcessBinding], sample_set: &SampleSet, notes: &mut Vec<String>) -> Vec<NodeType> {
@@ -128,14 +154,15 @@ fn nodes(bindings: &[ProcessBinding], sample_set: &SampleSet, notes: &mut Vec<St
         }
     }
     let node = |(index, place): (usize, &&ProcessBinding)| {
-        let mut hosts: Vec<&str> =
-            bindings.iter().filter(|other| other.node_type() == place.node_type()).map(|place| place.host.as_str()).collect();
-        hosts.sort_unstable();
-        hosts.dedup();
+        let hosts = hosts_of_type(bindings, place);
         let access =
             MemoryAccess::ALL.iter().map(|access| (*access, sample_set.figures(BenchQuantity::Memory { node: index, access: *access })));
         let memory = levels::memory_levels(&place.caches, &access.collect(), notes);
-        NodeType {
+        if hosts.is_empty() {
+            notes.push(format!("{}: cores of different types share this host, and only those of the first process count", place.host));
+            return None;
+        }
+        Some(NodeType {
             kind: place.processor.clone(),
             count: hosts.len() as u64,
             cores: place.cores as u64,
@@ -144,9 +171,18 @@ fn nodes(bindings: &[ProcessBinding], sample_set: &SampleSet, notes: &mut Vec<St
             compute: arithmetic_costs(index, sample_set),
             java: ArithmeticCosts::new(),
             memory,
-        }
+        })
     };
-    kinds.iter().enumerate().map(node).collect()
+    kinds.iter().enumerate().filter_map(node).collect()
+}
+
+/// The hosts of a node type, each once. A host with cores of several types belongs to that of its first process.
+fn hosts_of_type<'a>(bindings: &'a [ProcessBinding], kind: &ProcessBinding) -> Vec<&'a str> {
+    let mut first_of_host: BTreeMap<&str, &ProcessBinding> = BTreeMap::new();
+    for binding in bindings {
+        first_of_host.entry(&binding.host).or_insert(binding);
+    }
+    first_of_host.into_iter().filter(|(_, first)| first.node_type() == kind.node_type()).map(|(host, _)| host).collect()
 }
 
 /// Costs of arithmetic, as far as measured. Local variables are free: optimised code keeps them in registers.
@@ -185,26 +221,33 @@ pub fn implausible(kind: &str, costs: &ArithmeticCosts) -> Option<String> {
     (!names.is_empty()).then(said)
 }
 
-fn networks(launches: &[LaunchMeasurements], sample_set: &SampleSet, notes: &mut Vec<String>) -> BTreeMap<PairClass, NetworkCosts> {
+fn networks(
+    launches: &[LaunchMeasurements],
+    sample_set: &SampleSet,
+    evidence: &mut DisturbanceEvidence,
+    notes: &mut Vec<String>,
+) -> BTreeMap<PairClass, NetworkCosts> {
     let mut networks = BTreeMap::new();
     for &class in PairClass::ALL {
         let found: Vec<ProtocolThresholds> = launches.iter().filter_map(|launch| launch.thresholds.get(&class).copied()).collect();
-        let mut of_launches = |name: &str, of: fn(&ProtocolThresholds) -> Option<u64>| {
+        let mut of_launches = |name: &str, of: fn(&ProtocolThresholds) -> SizeLimit| {
             agreed_threshold(&found.iter().map(of).collect::<Vec<_>>(), &format!("{}: the {name} threshold", class.name()), notes)
         };
         let eager = of_launches("eager", |found| found.eager);
         let unattended = of_launches("unattended", |found| found.unattended);
         let detached = of_launches("detached", |found| found.detached);
         let breaks: Vec<u64> = [eager, unattended].into_iter().flatten().collect();
+        let thresholds: Vec<u64> = [eager, unattended, detached].into_iter().flatten().collect();
         let mut network =
             NetworkCosts { eager_bytes: eager, unattended_bytes: unattended, detached_bytes: detached, ..NetworkCosts::default() };
-        for &what in MessageMetric::ALL {
-            let Some(points) = sample_set.points(BenchQuantity::Message { class, what }) else { continue };
+        let points =
+            MessageMetric::ALL.iter().filter_map(|&what| Some((what, sample_set.points(BenchQuantity::Message { class, what })?.clone())));
+        for (what, points) in without_contradictions(class, &thresholds, points.collect(), evidence) {
             let breaks = if follows_protocol(what) { breaks.as_slice() } else { &[] };
-            network.messages.extend(fit_timing(points, breaks).map(|timing| (what, timing)));
+            network.messages.extend(fit_timing(&points, breaks).map(|timing| (what, timing)));
         }
-        network.overlap =
-            sample_set.figures(BenchQuantity::Overlap { class }).into_iter().map(|(bytes, share)| OverlapPoint { bytes, share }).collect();
+        let shares = sample_set.figures(BenchQuantity::Overlap { class }).into_iter();
+        network.overlap = shares.map(|(bytes, share)| OverlapPoint { bytes, share: share.clamped(0.0, 1.0) }).collect();
         if !network.messages.is_empty() {
             networks.insert(class, network);
         }
@@ -217,18 +260,21 @@ fn follows_protocol(what: MessageMetric) -> bool {
     what != MessageMetric::SynchronousSend
 }
 
-/// The median of the thresholds that launches found, where none means above all sizes. Disagreement is noted.
-fn agreed_threshold(found: &[Option<u64>], name: &str, notes: &mut Vec<String>) -> Option<u64> {
-    let mut sorted: Vec<u64> = found.iter().map(|size| size.unwrap_or(u64::MAX)).collect();
+/// The median of the thresholds that launches found. Disagreement is noted.
+fn agreed_threshold(found: &[SizeLimit], name: &str, notes: &mut Vec<String>) -> Option<u64> {
+    let mut sorted: Vec<SizeLimit> = found.iter().copied().filter(|limit| *limit != SizeLimit::NotFound).collect();
     sorted.sort_unstable();
-    let middle = *sorted.get(sorted.len() / 2)?;
+    let Some(&middle) = sorted.get(sorted.len() / 2) else {
+        notes.extend((!found.is_empty()).then(|| format!("{name} was not found for lack of time")));
+        return None;
+    };
+    let text = |limit: &SizeLimit| limit.bytes().map_or("above all sizes".into(), |bytes| bytes.to_string());
     if sorted.first() != sorted.last() {
-        let sizes: Vec<String> = found.iter().map(|size| size.map_or("above all sizes".into(), |size| size.to_string())).collect();
-        notes.push(format!("{name} differed from launch to launch: {}", sizes.join(", ")));
-    } else if middle == u64::MAX {
+        notes.push(format!("{name} differed from launch to launch: {}", sorted.iter().map(text).collect::<Vec<_>>().join(", ")));
+    } else if middle == SizeLimit::AboveAll {
         notes.push(format!("{name} is above all sizes that were tried"));
     }
-    Some(middle).filter(|middle| *middle < u64::MAX)
+    middle.bytes()
 }
 
 fn collective_costs(sample_set: &SampleSet) -> BTreeMap<CollectiveKind, CollectiveCost> {
@@ -279,12 +325,31 @@ mod tests {
 
     #[test]
     fn a_threshold_found_by_few_launches_is_ignored() {
+        use SizeLimit::{AboveAll, NotFound, UpTo};
         let mut notes = Vec::new();
-        assert_eq!(agreed_threshold(&[Some(4040), None, None], "x", &mut notes), None);
+        assert_eq!(agreed_threshold(&[UpTo(4040), AboveAll, AboveAll], "x", &mut notes), None);
         assert_eq!(notes, ["x differed from launch to launch: 4040, above all sizes, above all sizes"]);
-        assert_eq!(agreed_threshold(&[Some(4040), None, Some(4040)], "x", &mut notes), Some(4040));
-        assert_eq!((agreed_threshold(&[Some(1); 3], "x", &mut notes), notes.len()), (Some(1), 2));
-        assert_eq!((agreed_threshold(&[None; 3], "y", &mut notes), notes[2].as_str()), (None, "y is above all sizes that were tried"));
+        assert_eq!(agreed_threshold(&[UpTo(4040), AboveAll, UpTo(4040)], "x", &mut notes), Some(4040));
+        assert_eq!((agreed_threshold(&[UpTo(1); 3], "x", &mut notes), notes.len()), (Some(1), 2));
+        assert_eq!((agreed_threshold(&[AboveAll; 3], "y", &mut notes), notes[2].as_str()), (None, "y is above all sizes that were tried"));
+        assert_eq!((agreed_threshold(&[NotFound, UpTo(7)], "z", &mut notes), notes.len()), (Some(7), 3));
+        assert_eq!((agreed_threshold(&[NotFound], "z", &mut notes), notes[3].as_str()), (None, "z was not found for lack of time"));
         assert_eq!(agreed_threshold(&[], "z", &mut notes), None);
+    }
+
+    #[test]
+    fn a_host_belongs_to_one_node_type() {
+        let on = |host: &str, processor: &str| ProcessBinding {
+            host: host.into(),
+            processor: processor.into(),
+            cores: 4,
+            allowed: Vec::new(),
+            caches: Vec::new(),
+        };
+        let bindings = [on("a", "fast"), on("a", "slow"), on("b", "slow")];
+        let mut notes = Vec::new();
+        let nodes = nodes(&bindings, &SampleSet(BTreeMap::new()), &mut notes);
+        let hosts: Vec<(&str, String)> = nodes.iter().map(|node| (node.kind.as_str(), node.layout.hosts.join(" "))).collect();
+        assert_eq!(hosts, [("fast", "a".into()), ("slow", "b".into())]);
     }
 }

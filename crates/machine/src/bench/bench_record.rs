@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 
 use super::protocol_threshold::ProtocolThresholds;
-use super::{BenchSample, ProcessBinding};
+use super::{BenchQuantity, BenchSample, HostUse, ProcessBinding};
 use crate::PairClass;
 
 /// Prefix that identifies a record.
@@ -26,10 +26,14 @@ pub enum BenchRecord {
     },
     /// Percentage of the time that is over.
     Done(u32),
-    /// A measured sample.
+    /// A measured sample; it replaces an earlier one of the same quantity and size.
     Sample(BenchSample),
+    /// A quantity that was not measured at this size, for lack of time.
+    LeftOut(BenchQuantity, u64),
     /// Protocol thresholds of a pair class, found by behaviour.
     Thresholds(PairClass, ProtocolThresholds),
+    /// What else used a host.
+    HostUse(HostUse),
     /// Last record of a launch.
     End,
 }

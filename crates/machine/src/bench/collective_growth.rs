@@ -52,6 +52,8 @@ const DEFAULT_SPREAD: f64 = 2.0;
 /// `ratios` are pairs of a number of processes and the time relative to that at the largest number. With several, the law with the smaller
 /// residuals is used, and the interval encloses them; with one, the law of the usual algorithms is assumed.
 pub(super) fn growth(what: CollectiveKind, ratios: &[(u64, f64)]) -> Formula {
+    // Ratios beyond this are disturbances.
+    let ratios: Vec<(u64, f64)> = ratios.iter().map(|(processes, ratio)| (*processes, ratio.clamp(1e-9, 1e9))).collect();
     let Some(&(largest, _)) = ratios.iter().max_by_key(|(processes, _)| *processes) else { return Formula::one() };
     let residuals = |law: GrowthLaw| {
         let errors = ratios.iter().map(|(processes, ratio)| ratio * law.value(largest as f64) / law.value(*processes as f64));

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::host_use::HostTicks;
+use super::repetitions::TimedRound;
 use super::sample::BenchSample;
 use crate::{CollectiveKind, MessageMetric};
 
@@ -10,6 +12,8 @@ use crate::{CollectiveKind, MessageMetric};
 pub(super) enum MessageExchange {
     /// Time it.
     Time(MessageMetric),
+    /// Time it until an empty answer arrives.
+    Answered,
     /// Measure how much of it computation hides.
     Overlap,
     /// Test whether it is sent before it is received; the receiver waits in MPI for this many seconds first.
@@ -71,24 +75,25 @@ pub(super) enum BenchCommand {
     Join(CollectiveTask),
     /// Free the communicator.
     Dissolve,
-    /// Measure computation on this node type, with a seed.
-    Compute(usize, u64),
+    /// Measure computation on this node type, with a seed, within this many seconds.
+    Compute(usize, u64, f64),
     /// Measure memory: node type, working set size, seed, seconds.
     Memory(usize, u64, u64, f64),
-    /// End of the launch.
+    /// End of the launch; answered with the use of the host.
     Leave,
 }
 
-/// Seconds or shares, for each timed quantity.
-pub(super) type TimingValues = Vec<Vec<f64>>;
-
-/// Answer to a command that asks for values.
+/// Answer to a command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum BenchAnswer {
     /// Timed values.
-    Values(TimingValues),
+    Round(TimedRound),
+    /// The share of the other rank's measurement that this one waited for a core.
+    Assisted(f64),
     /// Samples.
     Samples(Vec<BenchSample>),
+    /// The use of the host since the start.
+    HostTicks(HostTicks),
 }
 
 #[cfg(test)]

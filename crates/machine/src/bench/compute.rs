@@ -11,7 +11,7 @@ mod number;
 mod step;
 
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sintonia_fit::SplitMix64;
 use sintonia_fit::sample::median;
@@ -91,22 +91,41 @@ fn enough_rounds(mut time: impl FnMut(usize) -> f64) -> usize {
     rounds
 }
 
-/// Measures all operations on this node, which has the index `node` among the node types.
-pub(super) fn measure(node: usize, seed: u64, mut tell: impl FnMut(BenchSample)) {
+/// Measures all operations on this node, which has the index `node` among the node types. Number types are left out when the time is over.
+pub(super) fn measure(node: usize, seed: u64, time: Duration, mut tell: impl FnMut(BenchSample)) {
+    let began = Instant::now();
+    let number_types: [fn(usize, u64, &mut dyn FnMut(BenchSample)); 4] = [measure_int32, measure_float64, measure_int64, measure_float32];
+    for (index, measure) in number_types.iter().enumerate() {
+        if index == 0 || began.elapsed() < time {
+            measure(node, seed, &mut tell);
+        }
+    }
+}
+
+fn measure_int32(node: usize, seed: u64, tell: &mut dyn FnMut(BenchSample)) {
     let int32 = ArithmeticBench::<i32>::new(node, seed);
-    int32.measure_common(&mut tell);
-    int32.measure_bits(&mut tell);
-    int32.measure::<Call>(&mut tell);
-    int32.allocation(&mut tell);
+    int32.measure_common(tell);
+    int32.measure_bits(tell);
+    int32.measure::<Call>(tell);
+    int32.allocation(tell);
+}
+
+fn measure_int64(node: usize, seed: u64, tell: &mut dyn FnMut(BenchSample)) {
     let int64 = ArithmeticBench::<i64>::new(node, seed);
-    int64.measure_common(&mut tell);
-    int64.measure_bits(&mut tell);
+    int64.measure_common(tell);
+    int64.measure_bits(tell);
+}
+
+fn measure_float32(node: usize, seed: u64, tell: &mut dyn FnMut(BenchSample)) {
     let float32 = ArithmeticBench::<f32>::new(node, seed);
-    float32.measure_common(&mut tell);
-    float32.measure_functions(&mut tell);
+    float32.measure_common(tell);
+    float32.measure_functions(tell);
+}
+
+fn measure_float64(node: usize, seed: u64, tell: &mut dyn FnMut(BenchSample)) {
     let float64 = ArithmeticBench::<f64>::new(node, seed);
-    float64.measure_common(&mut tell);
-    float64.measure_functions(&mut tell);
+    float64.measure_common(tell);
+    float64.measure_functions(tell);
 }
 
 /// Benchmarks one number type, and keeps the times to subtract where a step holds more than its operation.
@@ -128,7 +147,7 @@ impl<N: BenchNumber> ArithmeticBench<N> {
         ArithmeticBench { node, memory, additions, multiplications, rounds: mixed_loop::time_rounds::<N>() }
     }
 
-    fn measure_common(&self, tell: &mut impl FnMut(BenchSample)) {
+    fn measure_common(&self, tell: &mut dyn FnMut(BenchSample)) {
         self.report_mixed(ArithmeticOp::Add, self.additions.clone(), tell);
         self.report_mixed(ArithmeticOp::Multiply, self.multiplications.clone(), tell);
         self.measure::<Subtract>(tell);
@@ -141,12 +160,12 @@ impl<N: BenchNumber> ArithmeticBench<N> {
         self.measure::<Abs>(tell);
     }
 
-    fn measure<S: TimedStep<N>>(&self, tell: &mut impl FnMut(BenchSample)) {
+    fn measure<S: TimedStep<N>>(&self, tell: &mut dyn FnMut(BenchSample)) {
         self.measure_separately::<S, S>(tell);
     }
 
     /// Measures an operation with different steps for latency and for throughput.
-    fn measure_separately<Waiting: TimedStep<N>, Free: TimedStep<N>>(&self, tell: &mut impl FnMut(BenchSample)) {
+    fn measure_separately<Waiting: TimedStep<N>, Free: TimedStep<N>>(&self, tell: &mut dyn FnMut(BenchSample)) {
         let [mut latency, mut throughput] = latency_and_throughput::<N, Waiting, Free>(self.memory);
         let overhead = self.overhead_times(Waiting::OVERHEAD)[0];
         latency.iter_mut().for_each(|step| *step -= overhead);
@@ -156,7 +175,7 @@ impl<N: BenchNumber> ArithmeticBench<N> {
     }
 
     /// Reports the latency of an operation, and its throughput among others.
-    fn report_mixed(&self, what: ArithmeticOp, [latency, throughput]: [Vec<f64>; 2], tell: &mut impl FnMut(BenchSample)) {
+    fn report_mixed(&self, what: ArithmeticOp, [latency, throughput]: [Vec<f64>; 2], tell: &mut dyn FnMut(BenchSample)) {
         self.report(what, &[latency, mixed_loop::time_in_mix(throughput, &self.rounds)], tell);
     }
 
@@ -171,7 +190,7 @@ impl<N: BenchNumber> ArithmeticBench<N> {
     }
 
     /// Cost per byte of a small and of a large allocation.
-    fn allocation(&self, tell: &mut impl FnMut(BenchSample)) {
+    fn allocation(&self, tell: &mut dyn FnMut(BenchSample)) {
         const SIZES: [usize; 2] = [64, 64 << 10];
         let byte = |size: usize| {
             let time = |times: usize| time(|| (0..times).for_each(|_| drop(black_box(vec![0u8; black_box(size)]))));
@@ -181,7 +200,7 @@ impl<N: BenchNumber> ArithmeticBench<N> {
         self.report(ArithmeticOp::New, &SIZES.map(byte), tell);
     }
 
-    fn report(&self, what: ArithmeticOp, values: &[Vec<f64>; 2], tell: &mut impl FnMut(BenchSample)) {
+    fn report(&self, what: ArithmeticOp, values: &[Vec<f64>; 2], tell: &mut dyn FnMut(BenchSample)) {
         for (manner, values) in [CostMode::Latency, CostMode::Throughput].into_iter().zip(with_latency_above_throughput(values)) {
             let quantity = BenchQuantity::Compute { node: self.node, of: N::TYPE, what, manner };
             let values: Vec<f64> = values.iter().map(|value| value.max(MIN_STEP_TIME)).collect();
@@ -191,14 +210,14 @@ impl<N: BenchNumber> ArithmeticBench<N> {
 }
 
 impl<N: BenchInteger> ArithmeticBench<N> {
-    fn measure_bits(&self, tell: &mut impl FnMut(BenchSample)) {
+    fn measure_bits(&self, tell: &mut dyn FnMut(BenchSample)) {
         self.measure::<Bits>(tell);
         self.measure::<Shift>(tell);
     }
 }
 
 impl<N: BenchFloat> ArithmeticBench<N> {
-    fn measure_functions(&self, tell: &mut impl FnMut(BenchSample)) {
+    fn measure_functions(&self, tell: &mut dyn FnMut(BenchSample)) {
         self.measure::<Floor>(tell);
         self.measure::<Sqrt>(tell);
         self.measure::<Sin>(tell);
@@ -248,7 +267,7 @@ mod tests {
     #[test]
     fn everything_is_measured_once_and_takes_time() {
         let mut samples = Vec::new();
-        measure(0, 1, |sample| samples.push(sample));
+        measure(0, 1, Duration::MAX, |sample| samples.push(sample));
         // Ten for each type, two for integers, eight functions of floating-point numbers, a call and an allocation.
         let all = (10 * NumberType::ALL.len() + 2 * 2 + 2 * 8 + 2) * 2;
         assert_eq!(samples.len(), all);

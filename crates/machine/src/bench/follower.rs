@@ -6,36 +6,41 @@ use serde::Serialize;
 use sintonia_mpi::{BenchmarkCalls, TimedGroup};
 
 use super::command::{BenchAnswer, BenchCommand, CollectiveTask};
+use super::core_wait::CoreWaitTimer;
+use super::host_use::HostTicks;
 use super::message_timer::MessageTimer;
 use super::page_aligned::PageAlignedBuffer;
+use super::repetitions::TimedRound;
 use super::{BenchError, ProcessBinding, compute, memory};
 use crate::CollectiveKind;
 
 /// Reports the binding of this process, then executes commands until the leader ends the launch.
 pub(super) fn follow_leader(timed: &BenchmarkCalls) -> Result<(), BenchError> {
+    let start_ticks = HostTicks::now();
     send_answer(timed, &ProcessBinding::current())?;
     let mut side = MessageTimer::new(timed);
     let mut group = None;
     loop {
         let (_, message) = timed.wait_for_message()?;
         match serde_json::from_slice(&message)? {
-            BenchCommand::Measure(task, other) => send_answer(timed, &BenchAnswer::Values(side.measure(&task, other)?))?,
-            BenchCommand::Assist(task, other) => side.assist(&task, other)?,
+            BenchCommand::Measure(task, other) => send_answer(timed, &BenchAnswer::Round(side.measure(&task, other)?))?,
+            BenchCommand::Assist(task, other) => send_answer(timed, &BenchAnswer::Assisted(side.assist(&task, other)?))?,
             BenchCommand::Gather(size) => group = timed.first_ranks(size)?,
             BenchCommand::Join(round) => {
                 if let Some(group) = &group {
-                    send_answer(timed, &BenchAnswer::Values(vec![run_collective(group, &side, &round)?]))?;
+                    send_answer(timed, &BenchAnswer::Round(run_collective(group, &side, &round)?))?;
                 }
             }
             BenchCommand::Dissolve => group.take().map_or(Ok(()), TimedGroup::free)?,
-            BenchCommand::Compute(node, seed) => {
-                send_answer(timed, &BenchAnswer::Samples(collect(|tell| compute::measure(node, seed, tell))))?
+            BenchCommand::Compute(node, seed, seconds) => {
+                let time = Duration::from_secs_f64(seconds);
+                send_answer(timed, &BenchAnswer::Samples(collect(|tell| compute::measure(node, seed, time, tell))))?;
             }
             BenchCommand::Memory(node, amount, seed, seconds) => {
                 let time = Duration::from_secs_f64(seconds);
                 send_answer(timed, &BenchAnswer::Samples(collect(|tell| memory::measure(node, amount, seed, time, tell))))?;
             }
-            BenchCommand::Leave => return Ok(()),
+            BenchCommand::Leave => return send_answer(timed, &BenchAnswer::HostTicks(HostTicks::now().since(&start_ticks))),
         }
     }
 }
@@ -51,20 +56,24 @@ fn collect<T>(work: impl FnOnce(&mut dyn FnMut(T))) -> Vec<T> {
 }
 
 /// Times a collective in the communicator, after warm-up: seconds that this process spent in it.
-pub(super) fn run_collective(group: &TimedGroup, side: &MessageTimer, round: &CollectiveTask) -> Result<Vec<f64>, BenchError> {
+pub(super) fn run_collective(group: &TimedGroup, side: &MessageTimer, round: &CollectiveTask) -> Result<TimedRound, BenchError> {
     let CollectiveTask { what, bytes, first, times } = *round;
     let room = || PageAlignedBuffer::new(group.buffer_len(bytes), 1.0);
     let (given, mut taken) = (room(), room());
     let operation = mpi_collective(what);
     let mut values = Vec::with_capacity(times);
+    let mut timer = CoreWaitTimer::start();
     for time in 0..first + times {
+        if time == first {
+            timer = CoreWaitTimer::start();
+        }
         group.run_collective(sintonia_mpi::TimedCollective::Barrier, 0, &[], &mut [])?;
         let seconds = side.clock.time(|| group.run_collective(operation, bytes, &given, &mut taken))?;
         if time >= first {
             values.push(seconds);
         }
     }
-    Ok(values)
+    Ok(TimedRound { values: vec![values], core_wait: timer.share() })
 }
 
 pub(super) fn mpi_collective(what: CollectiveKind) -> sintonia_mpi::TimedCollective {

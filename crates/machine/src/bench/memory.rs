@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use sintonia_fit::SplitMix64;
 
+use super::core_wait::CoreWaitTimer;
+use super::repetitions::{Repetitions, TimedRound};
 use super::sample::{BenchQuantity, BenchSample};
 use crate::{MemoryAccess, Named, free_memory};
 
@@ -34,6 +36,7 @@ pub(super) fn measure(node: usize, amount: u64, seed: u64, time: Duration, mut t
     let mut memory = vec![[1u64; WORDS_PER_LINE]; lines];
     for &access in MemoryAccess::ALL {
         let share = time / MemoryAccess::ALL.len() as u32;
+        let timer = CoreWaitTimer::start();
         let values = match access {
             MemoryAccess::Latency => chase_pointers(&mut memory, seed, share),
             MemoryAccess::Read => time_per_byte(share, lines * CACHE_LINE, || read_all(black_box(&memory))),
@@ -50,8 +53,13 @@ pub(super) fn measure(node: usize, amount: u64, seed: u64, time: Duration, mut t
                 })
             }
         };
-        let sample = BenchSample::from_values(BenchQuantity::Memory { node, access }, amount, &values);
-        tell(sample.expect("finite times, and there are some"));
+        let mut repetitions = Repetitions::default();
+        repetitions.add(TimedRound { values: vec![values], core_wait: timer.share() });
+        for counted in repetitions.counted() {
+            let sample = BenchSample::from_values(BenchQuantity::Memory { node, access }, amount, &counted.values);
+            let sample = sample.expect("finite times, and there are some");
+            tell(BenchSample { disturbance: counted.disturbance, ..sample });
+        }
     }
 }
 

@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 use sintonia_mpi::{BenchmarkCalls, TimedSendMode, WorldError};
 
 use super::clock::{CalibratedClock, wait};
-use super::command::{ExchangeTask, MessageExchange, TimingValues};
+use super::command::{ExchangeTask, MessageExchange};
+use super::core_wait::CoreWaitTimer;
 use super::page_aligned::PageAlignedBuffer;
+use super::repetitions::{TimedRound, TimingValues};
 use crate::MessageMetric;
 
 /// Tags of messages between the two.
@@ -35,7 +37,7 @@ impl<'t> MessageTimer<'t> {
     }
 
     /// The measuring side: values of each timed quantity.
-    pub(super) fn measure(&mut self, task: &ExchangeTask, other: usize) -> Result<TimingValues, WorldError> {
+    pub(super) fn measure(&mut self, task: &ExchangeTask, other: usize) -> Result<TimedRound, WorldError> {
         self.ensure_capacity(task.bytes);
         match task.exchange {
             MessageExchange::Time(MessageMetric::Receive) => self.repeat(task, |side| side.receive(task, other).map(|time| vec![time])),
@@ -55,16 +57,17 @@ impl<'t> MessageTimer<'t> {
             }
             MessageExchange::Time(MessageMetric::ReadySend) => self.repeat(task, |side| side.send(TimedSendMode::Ready, task, other)),
             // Task messages do not use MPI, and a gap is not the time of one message: neither is measured here.
-            MessageExchange::Time(MessageMetric::Task | MessageMetric::Gap) => Ok(Vec::new()),
+            MessageExchange::Time(MessageMetric::Task | MessageMetric::Gap) => Ok(TimedRound::default()),
+            MessageExchange::Answered => self.repeat(task, |side| side.send_until_answered(task, other)),
             MessageExchange::Overlap => self.repeat(task, |side| side.measure_overlap(task, other).map(|share| vec![share])),
-            MessageExchange::Eager(_) => Ok(vec![vec![self.test_eager(task, other)?]]),
-            MessageExchange::Unattended(_) => Ok(vec![vec![self.time_unattended_send(task, other)?]]),
-            MessageExchange::Detached(_) => Ok(vec![vec![self.test_detached(task, other)?]]),
+            MessageExchange::Eager(_) => self.test_eager(task, other).map(single_result),
+            MessageExchange::Unattended(_) => self.time_unattended_send(task, other).map(single_result),
+            MessageExchange::Detached(_) => self.test_detached(task, other).map(single_result),
         }
     }
 
-    /// The assisting side.
-    pub(super) fn assist(&mut self, task: &ExchangeTask, other: usize) -> Result<(), WorldError> {
+    /// The assisting side: the share of the measured repetitions that it waited for a core.
+    pub(super) fn assist(&mut self, task: &ExchangeTask, other: usize) -> Result<f64, WorldError> {
         self.ensure_capacity(task.bytes);
         match task.exchange {
             MessageExchange::Time(MessageMetric::Receive) => self.repeat_assist(task, |side| {
@@ -77,19 +80,23 @@ impl<'t> MessageTimer<'t> {
                     timed.send(TimedSendMode::Standard, &buffer[..task.bytes], other, tag::BACK)
                 })
             }),
-            MessageExchange::Time(MessageMetric::Task | MessageMetric::Gap) => Ok(()),
+            MessageExchange::Time(MessageMetric::Task | MessageMetric::Gap) => Ok(0.0),
             MessageExchange::Time(_) => self.repeat_assist(task, |side| side.receive_when_ready(task, other)),
+            MessageExchange::Answered => self.repeat_assist(task, |MessageTimer { timed, buffer, .. }| {
+                timed.receive(&mut buffer[..task.bytes], other, tag::DATA)?;
+                timed.send(TimedSendMode::Standard, &[], other, tag::BACK)
+            }),
             // Each round has one message without computation and one with it.
             MessageExchange::Overlap => self.repeat_assist(task, |side| {
                 side.receive_when_ready(task, other)?;
                 side.receive_when_ready(task, other)
             }),
-            MessageExchange::Eager(wait) => self.receive_after_sent(task, other, wait),
-            MessageExchange::Unattended(wait) => self.receive_late(task, other, wait),
+            MessageExchange::Eager(wait) => self.receive_after_sent(task, other, wait).map(|()| 0.0),
+            MessageExchange::Unattended(wait) => self.receive_late(task, other, wait).map(|()| 0.0),
             MessageExchange::Detached(wait) => {
                 self.receive_late(task, other, wait)?;
                 let whole = self.buffer[..task.bytes].iter().all(|byte| *byte == FILL_BYTE);
-                self.send_answer(whole, other)
+                self.send_answer(whole, other).map(|()| 0.0)
             }
         }
     }
@@ -105,21 +112,26 @@ impl<'t> MessageTimer<'t> {
         &mut self,
         task: &ExchangeTask,
         mut once: impl FnMut(&mut Self) -> Result<Vec<f64>, WorldError>,
-    ) -> Result<TimingValues, WorldError> {
+    ) -> Result<TimedRound, WorldError> {
         for _ in 0..task.first {
             once(self)?;
         }
+        let timer = CoreWaitTimer::start();
         let mut all: TimingValues = Vec::new();
         for _ in 0..task.times {
             let values = once(self)?;
             all.resize(values.len(), Vec::new());
             all.iter_mut().zip(values).for_each(|(all, value)| all.push(value));
         }
-        Ok(all)
+        Ok(TimedRound { values: all, core_wait: timer.share() })
     }
 
-    fn repeat_assist(&mut self, task: &ExchangeTask, mut once: impl FnMut(&mut Self) -> Result<(), WorldError>) -> Result<(), WorldError> {
-        (0..task.first + task.times).try_for_each(|_| once(self))
+    /// The share of the measured rounds that this process waited for a core.
+    fn repeat_assist(&mut self, task: &ExchangeTask, mut once: impl FnMut(&mut Self) -> Result<(), WorldError>) -> Result<f64, WorldError> {
+        (0..task.first).try_for_each(|_| once(self))?;
+        let timer = CoreWaitTimer::start();
+        (0..task.times).try_for_each(|_| once(self))?;
+        Ok(timer.share())
     }
 
     /// Waits until the other process is ready and its receive is surely posted.
@@ -171,6 +183,14 @@ impl<'t> MessageTimer<'t> {
             })
         })?;
         Ok(round_trips / (2 * task.train) as f64)
+    }
+
+    fn send_until_answered(&mut self, task: &ExchangeTask, other: usize) -> Result<Vec<f64>, WorldError> {
+        let seconds = self.clock.time(|| {
+            self.timed.send(TimedSendMode::Standard, &self.buffer[..task.bytes], other, tag::DATA)?;
+            self.timed.receive(&mut [], other, tag::BACK)
+        })?;
+        Ok(vec![seconds])
     }
 
     /// The share of a transfer that is hidden behind computation of twice its duration.
@@ -234,6 +254,11 @@ impl<'t> MessageTimer<'t> {
         std::thread::sleep(Duration::from_secs_f64(wait));
         self.timed.receive(&mut self.buffer[..task.bytes], other, tag::DATA)
     }
+}
+
+/// The result of a test.
+fn single_result(value: f64) -> TimedRound {
+    TimedRound { values: vec![vec![value]], core_wait: 0.0 }
 }
 
 /// Contents of messages.

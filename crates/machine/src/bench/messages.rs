@@ -5,9 +5,10 @@ use std::time::Instant;
 use sintonia_fit::sample::median;
 
 use super::command::{ExchangeTask, MessageExchange};
-use super::leader::{BenchLeader, FIRST_PASS_SAMPLES, share_end};
+use super::contradiction::{MedianTimes, contradictions};
+use super::leader::{BenchLeader, PlannedPoint, TransferEstimate, share_end};
 use super::message_sizes::{message_sizes, refinement_sizes};
-use super::protocol_threshold::{ProtocolThresholds, largest_size, majority_of_three};
+use super::protocol_threshold::{ProtocolThresholds, SizeLimit, largest_size, majority_of_three};
 use super::{BenchError, BenchQuantity, BenchRecord, BenchSettings, ProcessBinding};
 use crate::{MessageMetric, Named, PairClass};
 
@@ -41,18 +42,20 @@ fn overlap_sizes(settings: &BenchSettings) -> Vec<u64> {
 }
 
 /// Measures all metrics between the two processes of a pair.
-pub(super) fn measure_pair(leader: &mut BenchLeader, class: PairClass, pair: [usize; 2], until: Instant) -> Result<(), BenchError> {
-    let mut pair = PairBench::new(leader, class, pair)?;
-    pair.find_thresholds()?;
+pub(super) fn measure_pair(leader: &mut BenchLeader, class: PairClass, ranks: [usize; 2], until: Instant) -> Result<(), BenchError> {
+    let mut pair =
+        PairBench { leader, class, ranks, thresholds: ProtocolThresholds::default(), rough: Vec::new(), known: MedianTimes::new() };
+    pair.estimate_transfers(share_end(until, 10))?;
+    pair.find_thresholds(share_end(until, 3))?;
     let settings = pair.leader.settings;
     let sizes = message_sizes(settings.max_bytes, settings.quick, &pair.thresholds.known_values());
     let of = |what: MessageMetric| sizes.iter().map(move |bytes| (MessageExchange::Time(what), *bytes));
-    pair.measure_all(of(MessageMetric::Transfer).collect(), share_end(until, MEASURED_METRICS.len() + 2))?;
+    pair.measure_all(of(MessageMetric::Transfer).collect(), share_end(until, 4))?;
     let overlap = overlap_sizes(&settings).into_iter().map(|bytes| (MessageExchange::Overlap, bytes));
     // Some time is reserved for sizes that turn out to be needed.
     let main = until.checked_sub(until.saturating_duration_since(Instant::now()) / 8).unwrap_or(until);
     pair.measure_all(MEASURED_METRICS.iter().flat_map(|what| of(*what)).chain(overlap).collect(), main)?;
-    pair.refine(until)
+    pair.measure_again(until)
 }
 
 /// Two processes, and what is known of messages between them.
@@ -61,42 +64,50 @@ struct PairBench<'l, 't, 'o> {
     class: PairClass,
     ranks: [usize; 2],
     thresholds: ProtocolThresholds,
-    /// Approximate time of an empty message.
-    empty_time: f64,
-    /// Approximate time of the largest message.
-    largest_time: f64,
-    known_times: Vec<(MessageMetric, u64, f64)>,
+    /// Approximate transfer times of a few sizes, ascending.
+    rough: Vec<(u64, f64)>,
+    /// Median times that have been measured.
+    known: MedianTimes,
 }
 
-impl<'l, 't, 'o> PairBench<'l, 't, 'o> {
-    fn new(leader: &'l mut BenchLeader<'t, 'o>, class: PairClass, ranks: [usize; 2]) -> Result<Self, BenchError> {
-        let thresholds = ProtocolThresholds::default();
-        let mut pair = PairBench { leader, class, ranks, thresholds, empty_time: 0.0, largest_time: 0.0, known_times: Vec::new() };
-        pair.empty_time = pair.quick_estimate(0, 20)?;
-        pair.largest_time = pair.quick_estimate(pair.leader.settings.max_bytes, 3)?;
-        Ok(pair)
-    }
-
-    /// A transfer time from a few samples.
-    fn quick_estimate(&mut self, bytes: u64, times: usize) -> Result<f64, BenchError> {
-        let task = self.exchange_task(MessageExchange::Time(MessageMetric::Transfer), bytes);
-        let values = self.leader.run_exchange(self.ranks, ExchangeTask { times, train: 1, ..task })?;
-        Ok(values.first().and_then(|values| median(values).ok()).unwrap_or(0.0))
+impl PairBench<'_, '_, '_> {
+    /// Approximate transfer times of growing sizes, as long as one takes a small part of the time.
+    fn estimate_transfers(&mut self, until: Instant) -> Result<(), BenchError> {
+        const FACTOR: u64 = 16;
+        const TIMES: usize = 3;
+        let most = self.leader.settings.max_bytes;
+        let sizes = std::iter::successors(Some(1024), |bytes| Some(bytes * FACTOR)).take_while(|bytes| *bytes < most);
+        for bytes in [0].into_iter().chain(sizes).chain([most]) {
+            let times = if bytes == 0 { 20 } else { TIMES };
+            let expected = 2.0 * times as f64 * self.estimated_time(bytes);
+            if bytes > 0 && expected > until.saturating_duration_since(Instant::now()).as_secs_f64() {
+                break;
+            }
+            let task = self.exchange_task(MessageExchange::Time(MessageMetric::Transfer), bytes);
+            let round = self.leader.run_exchange(self.ranks, ExchangeTask { times, first: 1, train: 1, ..task })?;
+            let seconds = round.values.first().and_then(|values| median(values).ok()).unwrap_or(0.0);
+            self.rough.push((bytes, seconds));
+        }
+        let [empty_s, most_s] = [0, most].map(|bytes| self.estimated_time(bytes));
+        let known = self.leader.transfer_estimate;
+        let byte_s = ((most_s - empty_s) / most as f64).max(0.0);
+        self.leader.transfer_estimate = TransferEstimate { empty_s: empty_s.max(known.empty_s), byte_s: byte_s.max(known.byte_s) };
+        Ok(())
     }
 
     /// The result of one exchange: 1 for yes, or a time in seconds.
     fn probe_once(&mut self, exchange: MessageExchange, bytes: u64) -> Result<f64, BenchError> {
         let task = self.exchange_task(exchange, bytes);
-        let values = self.leader.run_exchange(self.ranks, task)?;
-        Ok(values.first().and_then(|values| values.first().copied()).unwrap_or(f64::INFINITY))
+        let round = self.leader.run_exchange(self.ranks, task)?;
+        Ok(round.values.first().and_then(|values| values.first().copied()).unwrap_or(f64::INFINITY))
     }
 
     fn exchange_task(&self, exchange: MessageExchange, bytes: u64) -> ExchangeTask {
         // Time after which the other process surely waits.
-        let settle = 2e-6 + 4.0 * self.empty_time;
+        let settle = 2e-6 + 4.0 * self.estimated_time(0);
         let settle = match exchange {
             // Only eager messages arrive without the receiver.
-            MessageExchange::Time(MessageMetric::Receive) if self.thresholds.eager.is_none_or(|eager| bytes <= eager) => {
+            MessageExchange::Time(MessageMetric::Receive) if self.thresholds.eager.bytes().is_none_or(|eager| bytes <= eager) => {
                 settle + 2.0 * self.estimated_time(bytes)
             }
             _ => settle,
@@ -106,88 +117,116 @@ impl<'l, 't, 'o> PairBench<'l, 't, 'o> {
         ExchangeTask { exchange, bytes: bytes as usize, first, times: 1, train, settle }
     }
 
-    /// Approximate transfer time: as measured, else interpolated.
+    /// Approximate transfer time: as measured, else between the nearest sizes, or in proportion beyond them.
     fn estimated_time(&self, bytes: u64) -> f64 {
-        let known = self.known_times.iter().find(|(what, size, _)| *what == MessageMetric::Transfer && *size == bytes);
-        let share = bytes as f64 / self.leader.settings.max_bytes.max(1) as f64;
-        known.map_or(self.empty_time + self.largest_time * share, |(_, _, seconds)| *seconds)
+        if let Some(seconds) = self.known.get(&MessageMetric::Transfer).and_then(|sizes| sizes.get(&bytes)) {
+            return *seconds;
+        }
+        let above = self.rough.partition_point(|(size, _)| *size < bytes);
+        match (above.checked_sub(1).and_then(|below| self.rough.get(below)), self.rough.get(above)) {
+            (_, Some((size, seconds))) if *size == bytes => *seconds,
+            (Some((from, low)), Some((to, high))) => low + (high - low) * (bytes - from) as f64 / (to - from) as f64,
+            (Some((from, seconds)), None) => seconds * bytes as f64 / (*from).max(1) as f64,
+            (None, Some((_, seconds))) => *seconds,
+            (None, None) => 0.0,
+        }
     }
 
-    fn find_thresholds(&mut self) -> Result<(), BenchError> {
+    fn find_thresholds(&mut self, until: Instant) -> Result<(), BenchError> {
         let most = self.leader.settings.max_bytes;
         let patience = if self.leader.oversubscribed { 0.05 } else { 0.02 };
         let wait = |pair: &Self, bytes: u64| patience + 2.0 * pair.estimated_time(bytes);
+        let is_over = |wait: f64| wait > until.saturating_duration_since(Instant::now()).as_secs_f64();
         // A late notification may have other causes, but a notification is certain; so a no is repeated with a longer wait.
         self.thresholds.eager = largest_size(most, |bytes| {
             for patience in [1.0, 2.0, 4.0] {
-                if self.probe_once(MessageExchange::Eager(patience * wait(self, bytes)), bytes)? == 1.0 {
-                    return Ok(true);
+                let wait = patience * wait(self, bytes);
+                if is_over(wait) {
+                    return Ok(None);
+                }
+                if self.probe_once(MessageExchange::Eager(wait), bytes)? == 1.0 {
+                    return Ok(Some(true));
                 }
             }
-            Ok::<_, BenchError>(false)
+            Ok::<_, BenchError>(Some(false))
         })?;
+        let of_three = |pair: &mut Self, bytes: u64, test: fn(&mut Self, u64, f64) -> Result<bool, BenchError>| {
+            let wait = wait(pair, bytes);
+            majority_of_three(|| if is_over(2.0 * wait) { Ok(None) } else { test(pair, bytes, wait).map(Some) })
+        };
         // A message that was sent only when the receiver called MPI again took as long as that.
-        self.thresholds.unattended = largest_size(self.thresholds.eager.unwrap_or(most), |bytes| {
-            let wait = wait(self, bytes);
-            majority_of_three(|| Ok::<_, BenchError>(self.probe_once(MessageExchange::Unattended(wait), bytes)? < wait / 2.0))
-        })?
-        .or(self.thresholds.eager);
-        self.thresholds.detached = largest_size(most, |bytes| {
-            let exchange = MessageExchange::Detached(wait(self, bytes));
-            majority_of_three(|| Ok::<_, BenchError>(self.probe_once(exchange, bytes)? == 1.0))
-        })?;
+        let is_unattended =
+            |pair: &mut Self, bytes: u64, wait: f64| Ok(pair.probe_once(MessageExchange::Unattended(wait), bytes)? < wait / 2.0);
+        let found = largest_size(self.thresholds.eager.bytes().unwrap_or(most), |bytes| of_three(self, bytes, is_unattended))?;
+        self.thresholds.unattended = if found == SizeLimit::AboveAll { self.thresholds.eager } else { found };
+        let is_detached = |pair: &mut Self, bytes: u64, wait: f64| Ok(pair.probe_once(MessageExchange::Detached(wait), bytes)? == 1.0);
+        self.thresholds.detached = largest_size(most, |bytes| of_three(self, bytes, is_detached))?;
         Ok(BenchRecord::Thresholds(self.class, self.thresholds).write(self.leader.out)?)
     }
 
     fn measure_all(&mut self, todo: Vec<(MessageExchange, u64)>, until: Instant) -> Result<(), BenchError> {
-        // Slow points get few samples, and come first so that they get any.
-        let (slow, quick): (Vec<_>, Vec<_>) =
-            todo.into_iter().partition(|(_, bytes)| self.estimated_time(*bytes) * FIRST_PASS_SAMPLES as f64 > 0.1);
-        let passes = [(slow, 2, share_end(until, 2)), (quick, FIRST_PASS_SAMPLES, until)];
-        for (todo, times, until) in passes.into_iter().filter(|(todo, _, _)| !todo.is_empty()) {
-            let ranks = self.ranks;
-            let tasks = todo.into_iter().map(|(exchange, bytes)| self.exchange_task(exchange, bytes)).collect();
-            let measured = self.leader.measure_in_passes(tasks, until, times, |leader, task: &ExchangeTask, times| {
-                let first = task.first.min(leader.warmup_count(task.bytes as u64));
-                leader.run_exchange(ranks, ExchangeTask { first, times, ..*task })
-            })?;
-            for (task, values) in measured {
-                self.report(task.exchange, task.bytes as u64, &values)?;
+        let ranks = self.ranks;
+        let points = todo.into_iter().map(|(exchange, bytes)| self.plan_point(exchange, bytes)).collect();
+        let measured = self.leader.measure_in_passes(points, until, |leader, task: &ExchangeTask, rounds| {
+            leader.run_exchange(ranks, ExchangeTask { first: rounds.first, times: rounds.times, ..*task })
+        })?;
+        for (point, repetitions) in measured {
+            for (quantity, counted) in point.quantities.iter().zip(repetitions.counted()) {
+                if let (BenchQuantity::Message { what, .. }, Ok(seconds)) = (quantity, median(&counted.values)) {
+                    self.known.entry(*what).or_default().insert(point.bytes, seconds);
+                }
             }
         }
         Ok(())
     }
 
-    fn report(&mut self, exchange: MessageExchange, bytes: u64, values: &[Vec<f64>]) -> Result<(), BenchError> {
-        let class = self.class;
-        let what: &[MessageMetric] = match exchange {
-            MessageExchange::Time(MessageMetric::StartSend) => &[MessageMetric::StartSend, MessageMetric::WaitSend],
-            MessageExchange::Time(ref what) => std::slice::from_ref(what),
-            _ => return values.iter().try_for_each(|values| self.leader.report_sample(BenchQuantity::Overlap { class }, bytes, values)),
+    fn plan_point(&self, exchange: MessageExchange, bytes: u64) -> PlannedPoint<ExchangeTask> {
+        let (class, task) = (self.class, self.exchange_task(exchange, bytes));
+        let message = |what: MessageMetric| BenchQuantity::Message { class, what };
+        let (quantities, transfers) = match exchange {
+            MessageExchange::Time(MessageMetric::Transfer) => (vec![message(MessageMetric::Transfer)], 2 * task.train),
+            MessageExchange::Time(MessageMetric::StartSend) => {
+                (vec![message(MessageMetric::StartSend), message(MessageMetric::WaitSend)], 1)
+            }
+            MessageExchange::Time(what) => (vec![message(what)], 1),
+            // One message alone, and one with computation of twice its time.
+            _ => (vec![BenchQuantity::Overlap { class }], 4),
         };
-        for (what, values) in what.iter().zip(values) {
-            self.leader.report_sample(BenchQuantity::Message { class, what: *what }, bytes, values)?;
-            self.known_times.extend(median(values).ok().map(|middle| (*what, bytes, middle)));
-        }
-        Ok(())
+        // Before each message there is a notification, and time to settle.
+        let notified_s =
+            if exchange == MessageExchange::Time(MessageMetric::Transfer) { 0.0 } else { self.estimated_time(0) + task.settle };
+        let repetition_s = transfers as f64 * self.estimated_time(bytes) + notified_s;
+        PlannedPoint { key: task, quantities, bytes, repetition_s, warmups: task.first }
     }
 
-    /// Measures more sizes where the times are far from linear.
-    fn refine(&mut self, until: Instant) -> Result<(), BenchError> {
+    /// Measures again what other measurements contradict, and more sizes where the times are far from linear.
+    fn measure_again(&mut self, until: Instant) -> Result<(), BenchError> {
         let most = if self.leader.settings.quick { 4 } else { 12 };
-        let mut todo: Vec<(MessageExchange, u64)> = Vec::new();
-        for what in MEASURED_METRICS.into_iter().chain([MessageMetric::Transfer]) {
-            let mut points: Vec<(u64, f64)> =
-                self.known_times.iter().filter(|known| known.0 == what).map(|(_, bytes, seconds)| (*bytes, *seconds)).collect();
-            points.sort_unstable_by_key(|(bytes, _)| *bytes);
-            todo.extend(refinement_sizes(&points, most).into_iter().map(|bytes| (MessageExchange::Time(what), bytes)));
+        let task = |what: MessageMetric| match what {
+            MessageMetric::WaitSend => MessageExchange::Time(MessageMetric::StartSend),
+            what => MessageExchange::Time(what),
+        };
+        let mut todo: Vec<(MessageExchange, u64)> =
+            contradictions(&self.known, &self.thresholds.known_values()).iter().map(|time| (task(time.what), time.bytes)).collect();
+        // Waiting for a send that was copied takes less than the clock resolves: no line goes through that.
+        for (what, sizes) in self.known.iter().filter(|(what, _)| **what != MessageMetric::WaitSend) {
+            let points: Vec<(u64, f64)> = sizes.iter().map(|(bytes, seconds)| (*bytes, *seconds)).collect();
+            todo.extend(refinement_sizes(&points, most).into_iter().map(|bytes| (task(*what), bytes)));
         }
-        self.measure_all(todo, until)
+        let mut different: Vec<(MessageExchange, u64)> = Vec::with_capacity(todo.len());
+        todo.into_iter().for_each(|point| {
+            if !different.contains(&point) {
+                different.push(point)
+            }
+        });
+        self.measure_all(different, until)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn binding(host: &str) -> ProcessBinding {
@@ -207,7 +246,7 @@ mod tests {
 
     #[test]
     fn overlap_is_measured_at_a_few_sizes() {
-        let settings = BenchSettings { seed: 1, max_bytes: 4 << 20, budget: std::time::Duration::ZERO, quick: false };
+        let settings = BenchSettings { seed: 1, max_bytes: 4 << 20, budget: Duration::ZERO, ends: Duration::ZERO, quick: false };
         assert_eq!(overlap_sizes(&settings), [4 << 10, 64 << 10, 1 << 20]);
     }
 }

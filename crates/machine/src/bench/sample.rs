@@ -49,6 +49,11 @@ pub enum BenchQuantity {
         /// Distance of the processes.
         class: PairClass,
     },
+    /// Seconds of a message and its empty answer, while as many pairs of processes of two nodes send one each.
+    SharedLink {
+        /// Number of pairs.
+        pairs: u64,
+    },
     /// Seconds of a collective.
     Group {
         /// The collective.
@@ -73,6 +78,8 @@ pub struct BenchSample {
     pub interval: Option<[f64; 2]>,
     /// The measurements, or evenly spaced order statistics of them.
     pub kept: Vec<f64>,
+    /// How much longer the median is than without disturbance, as far as that is known: 0.5 if it takes half as long again.
+    pub disturbance: f64,
 }
 
 impl BenchSample {
@@ -86,6 +93,7 @@ impl BenchSample {
             outliers: summary.outliers.len() as u64,
             interval: summary.interval.map(|range| [range.low, range.high]),
             kept: thin_out(values),
+            disturbance: 0.0,
         })
     }
 }

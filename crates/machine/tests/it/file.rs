@@ -128,6 +128,7 @@ fn errors_have_a_position() {
         ("count = 2", "count = 0", "m.toml:6:9: `count` must be a positive integer, not a number"),
         ("[0.1, 0.2, 0.3]", "[0.1, 0.2, 1.3]", "m.toml:16:36: `share` must be from 0 to 1, not 1.3"),
         ("name = \"by hand\"", "name = \"by hand\"\nconfidence = nan", "m.toml:4:14: `confidence`: NaN is not a finite number"),
+        ("name = \"by hand\"", "name = \"by hand\"\ndisturbance = -1", "m.toml:4:15: `disturbance` is negative: -1"),
         ("{ up_to_bytes = [32768,", "{ from_bytes = nan, up_to_bytes = [32768,", "m.toml:19:20: `from_bytes`: NaN is not a finite number"),
         ("{ up_to_bytes = [32768,", "{ from_bytes = -1, up_to_bytes = [32768,", "m.toml:19:20: `from_bytes` is negative: -1"),
         ("processes = 2", "processes = 1", "m.toml:24:1: numbers of processes must ascend from 2: 1 after 1"),
@@ -167,6 +168,21 @@ proptest! {
         let to = (from + length).min(GOOD.len());
         let _ = read(&format!("{}{}", &GOOD[..from], &GOOD[to..]));
     }
+}
+
+#[test]
+fn a_disturbed_measurement_widens_intervals_for_predictions() {
+    let text = GOOD.replace("name = \"by hand\"", "name = \"by hand\"\ndisturbance = 1");
+    let machine = read(&text).unwrap();
+    assert_eq!(read(&machine.to_text()).unwrap(), machine, "the file keeps what was measured");
+    let widened = machine.clone().widened();
+    let add = |machine: &Machine| machine.nodes[0].compute[&NumberType::Float64][&ArithmeticOp::Add].latency;
+    assert_eq!(<[f64; 3]>::from(add(&widened)), [0.5e-9, 2e-9, 6e-9]);
+    let send = |machine: &Machine| machine.networks[&PairClass::OtherNode].messages[&MessageMetric::Send].pieces.at(1000.0);
+    let ([low, middle, high], [lower, same, higher]) = (send(&machine), send(&widened));
+    assert_eq!((lower, same, higher), (low / 2.0, middle, high * 2.0));
+    assert_eq!(widened.networks[&PairClass::OtherNode].overlap, machine.networks[&PairClass::OtherNode].overlap);
+    assert_eq!(read(GOOD).unwrap().widened(), read(GOOD).unwrap(), "without the key nothing changes");
 }
 
 #[test]

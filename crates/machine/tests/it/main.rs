@@ -1,5 +1,6 @@
 //! Machine files: what is read and written, and what their figures mean.
 
+mod bench;
 mod file;
 mod formulas;
 mod random;

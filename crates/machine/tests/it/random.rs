@@ -124,11 +124,12 @@ fn text() -> impl Strategy<Value = String> {
 
 fn about() -> impl Strategy<Value = MachineMetadata> {
     let texts = (text(), option::of(text()), option::of(text()), option::of(text()), vec(text(), 0..4), vec(text(), 0..3));
-    let numbers = (option::of(0..99u64), option::of(0..9u64), option::of(0..i64::MAX as u64), any::<bool>(), option::of(0.0..1.0f64));
+    let shares = (option::of(0.0..1.0f64), option::of(0.0..9.0f64));
+    let numbers = (option::of(0..99u64), option::of(0..9u64), option::of(0..i64::MAX as u64), any::<bool>(), shares);
     (texts, numbers).prop_map(|(texts, numbers)| {
         let (name, date, source, mpi, launcher, notes) = texts;
-        let (processes, launches, seed, oversubscribed, confidence) = numbers;
-        MachineMetadata { name, date, source, mpi, launcher, processes, launches, seed, oversubscribed, confidence, notes }
+        let (processes, launches, seed, oversubscribed, (confidence, disturbance)) = numbers;
+        MachineMetadata { name, date, source, mpi, launcher, processes, launches, seed, oversubscribed, confidence, disturbance, notes }
     })
 }
 

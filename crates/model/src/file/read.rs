@@ -109,7 +109,8 @@ fn parse_list<'a, T>(
 fn parse_machine(value: TomlValue) -> Result<ReferenceMachine, ModelFileError> {
     let mut table = value.table("in [machine]")?;
     let costs = parse_numbers(table.take("costs"), "in [machine.costs]", "a cost", POSITIVE)?;
-    let machine = ReferenceMachine { name: table.require("name")?.text()?, costs };
+    let disturbance = table.take("disturbance").map(|value| checked_number(&value, "a disturbance", FROM_ZERO)).transpose()?;
+    let machine = ReferenceMachine { name: table.require("name")?.text()?, costs, disturbance: disturbance.unwrap_or(0.0) };
     table.finish().map(|()| machine)
 }
 

@@ -41,7 +41,11 @@ fn sample(name: &str, numbers: [f64; 3]) -> PerformanceModel {
         limits: vec![RoleLimit { role: "master".into(), term: fitted.clone() }],
         whole: Some(fitted),
         uses: PredictionBasis::Parts,
-        reference_machine: Some(ReferenceMachine { name: "here".into(), costs: [("float64 add".to_owned(), numbers[1])].into() }),
+        reference_machine: Some(ReferenceMachine {
+            name: "here".into(),
+            costs: [("float64 add".to_owned(), numbers[1])].into(),
+            disturbance: numbers[1],
+        }),
         noise_percent: numbers[1],
         validation: Some(HoldOutValidation { parts_error_percent: Some(numbers[0]), whole_error_percent: numbers[1], runs: 3 }),
         points: vec![MeasuredSetting { at: vec![100.0, 2.0], value: numbers[0] }],

@@ -66,6 +66,9 @@ fn write_head(model: &PerformanceModel, out: &mut String) -> std::fmt::Result {
         writeln!(out, "[machine]\nname = {}", toml_string(&home.name))?;
         let costs: Vec<String> = home.costs.iter().map(|(name, cost)| format!("{} = {}", toml_string(name), toml_number(*cost))).collect();
         writeln!(out, "costs = {{ {} }}", costs.join(", "))?;
+        if home.disturbance > 0.0 {
+            writeln!(out, "disturbance = {}  # of their measurement", toml_number(home.disturbance))?;
+        }
     }
     Ok(())
 }

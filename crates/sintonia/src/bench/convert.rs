@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use sintonia_machine::{Machine, dimemas, simgrid};
 
-use super::{BenchArgs, check_output, print_machine};
+use super::{BenchArgs, check_output, print_machine, write_machine};
 use crate::{Error, output};
 
 /// A machine file format.
@@ -38,7 +38,7 @@ pub(super) fn run(args: &BenchArgs, from: &Path) -> Result<ExitCode, Error> {
     })?;
     check_output(path, args.force)?;
     let text = match format {
-        MachineFormat::Toml => machine.to_text(),
+        MachineFormat::Toml => return write_machine(&machine, path).map(|()| ExitCode::SUCCESS),
         MachineFormat::Simgrid => simgrid::to_platform(&machine).map_err(|error| Error::Other(error.to_string()))?,
         MachineFormat::Dimemas => dimemas::to_config(&machine).map_err(|error| Error::Other(error.to_string()))?,
     };

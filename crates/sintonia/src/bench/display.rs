@@ -41,7 +41,18 @@ fn write_header(out: &mut dyn Write, machine: &Machine, path: &Path) -> io::Resu
     if about.oversubscribed {
         writeln!(out, "Oversubscribed: processes shared cores, so times include scheduling.")?;
     }
+    if let Some(disturbance) = about.disturbance.filter(|disturbance| *disturbance > 0.0) {
+        writeln!(out, "Disturbed: costs may be {}.", disturbance_text(disturbance))?;
+    }
     Ok(())
+}
+
+/// How far costs may be off.
+pub(super) fn disturbance_text(disturbance: f64) -> String {
+    match disturbance {
+        share if share < 1.0 => format!("smaller or larger by {}", text::format_percent(share)),
+        factor => format!("{:.0} times smaller or larger: measure again when the machine is quieter", 1.0 + factor),
+    }
 }
 
 fn write_node(out: &mut dyn Write, node: &NodeType) -> io::Result<()> {

@@ -8,9 +8,9 @@ use sintonia_machine::bench::{BenchSample, implausible, java, local_machine, loc
 use sintonia_machine::{MessageMetric, PairClass};
 use sintonia_tasks::{Jdk, measure_round_trips};
 
-use super::{BenchArgs, check_output, convert, host_file_name, machine_name, print_machine};
+use super::{BenchArgs, check_output, convert, host_file_name, machine_name, print_machine, write_machine};
+use crate::Error;
 use crate::progress::ProgressBar;
-use crate::{Error, output};
 
 /// Task sizes whose round trip is measured, in bytes.
 const TASK_SIZES: [u64; 12] = [0, 8, 64, 512, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20];
@@ -32,7 +32,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<ExitCode, Error> {
     if let Some(timing) = java::task_timing(&launches) {
         machine.networks.entry(PairClass::SameNode).or_default().messages.insert(MessageMetric::Task, timing);
     }
-    output::write_file(&path, |out| out.write_all(machine.to_text().as_bytes()))?;
+    write_machine(&machine, &path)?;
     print_machine(&machine, &path, args.json)
 }
 
@@ -44,7 +44,7 @@ fn measure_launches(args: &BenchArgs) -> Result<Vec<Vec<BenchSample>>, Error> {
     std::fs::write(&file, java::program_source())?;
     jdk.compile(&[file], folder.path(), folder.path()).map_err(other)?;
     let count = args.launches.unwrap_or(if args.quick { 1 } else { 3 }) as usize;
-    let progress = ProgressBar::new("measuring", count * (java::line_count() + TASK_SIZES.len()));
+    let progress = ProgressBar::with_lines("measuring", count * (java::line_count() + TASK_SIZES.len()));
     let mut launches = Vec::with_capacity(count);
     for _ in 0..count {
         let mut samples = measure_launch(&jdk, folder.path(), &progress)?;

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::process::{Pid, Signal, kill_process};
 use sintonia_machine::bench::{BenchRecord, BenchSettings, LaunchMeasurements};
@@ -33,13 +33,49 @@ pub(super) fn find_launcher() -> Option<Vec<OsString>> {
     Some([name, "-n", "2"].map(OsString::from).to_vec())
 }
 
-/// One launch for each of the settings; without a launcher, this command runs alone.
-pub(super) fn run_all(launcher: &[OsString], settings: &[BenchSettings], voice: StderrMode) -> Result<Vec<LaunchMeasurements>, Error> {
-    let progress = ProgressBar::new("measuring", 100 * settings.len());
+/// What to measure, how often, and until when.
+pub(super) struct BenchPlan {
+    /// Settings of the first launch; each has its own seed and its share of the time.
+    pub settings: BenchSettings,
+    /// Number of launches.
+    pub launches: u64,
+    /// The end of the time for all of them.
+    pub deadline: Instant,
+}
+
+impl BenchPlan {
+    /// The settings of a launch and when it ends; none if no time is left for another one.
+    fn launch(&self, index: u64) -> Option<(BenchSettings, Instant)> {
+        const SHORTEST: Duration = Duration::from_secs(1);
+        let now = Instant::now();
+        let budget = self.deadline.saturating_duration_since(now) / (self.launches - index) as u32;
+        let ends = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() + budget;
+        // Every launch has its own order.
+        let settings = BenchSettings { seed: self.settings.seed.wrapping_add(index), budget, ends, ..self.settings };
+        (index == 0 || budget >= SHORTEST).then_some((settings, now + budget))
+    }
+}
+
+/// All launches of a plan, as far as there is time; without a launcher, this command runs alone.
+pub(super) fn run_all(
+    launcher: &[OsString],
+    plan: &BenchPlan,
+    voice: StderrMode,
+    notes: &mut Vec<String>,
+) -> Result<Vec<LaunchMeasurements>, Error> {
+    let progress = ProgressBar::with_lines("measuring", 100 * plan.launches as usize);
     let mut run = BenchLauncher { launcher, stderr: voice, progress, finished: 0, done: 0 };
     let mut launches = Vec::new();
-    for settings in settings {
-        launches.push(run.run_once(settings)?);
+    for index in 0..plan.launches {
+        let Some((settings, ends)) = plan.launch(index) else {
+            notes.push(format!("no time for more than {index} of {} launches", plan.launches));
+            break;
+        };
+        let launch = run.run_once(&settings, ends)?;
+        if !launch.is_complete() {
+            notes.push(format!("launch {} was ended before it was complete, since its time was over", index + 1));
+        }
+        launches.push(launch);
         run.finished += 1;
     }
     Ok(launches)
@@ -55,35 +91,46 @@ struct BenchLauncher<'a> {
     done: u32,
 }
 
+/// Why a launch was terminated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum EarlyEnd {
+    /// Its processes printed nothing for long.
+    Silent,
+    /// Its time was over.
+    OutOfTime,
+}
+
 impl BenchLauncher<'_> {
-    fn run_once(&mut self, settings: &BenchSettings) -> Result<LaunchMeasurements, Error> {
+    fn run_once(&mut self, settings: &BenchSettings, ends: Instant) -> Result<LaunchMeasurements, Error> {
         let mut child = self.start(settings)?;
         let stderr = child.stderr.take().map(spawn_collector);
         let lines = spawn_line_reader(child.stdout.take());
         let mut launch = LaunchMeasurements::default();
         let mut alone = false;
-        let mut silent = false;
-        loop {
-            match lines.recv_timeout(OUTPUT_TIMEOUT) {
+        let early_end = loop {
+            match lines.recv_timeout(OUTPUT_TIMEOUT.min(ends.saturating_duration_since(Instant::now()))) {
                 Ok(BenchRecord::Alone) => alone = true,
                 Ok(line) => {
                     self.update_progress(&line);
                     launch.add_record(line);
                 }
-                Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => {
-                    silent = true;
-                    break;
-                }
+                Err(RecvTimeoutError::Disconnected) => break None,
+                Err(RecvTimeoutError::Timeout) if Instant::now() >= ends => break Some(EarlyEnd::OutOfTime),
+                Err(RecvTimeoutError::Timeout) => break Some(EarlyEnd::Silent),
             }
-        }
-        let status = if silent { terminate(&mut child)? } else { child.wait()? };
+        };
+        let status = if early_end.is_some() { terminate(&mut child)? } else { child.wait()? };
         // Processes that outlive their launcher may keep the pipe open, so do not wait for its end.
-        let stderr = stderr.filter(|_| !silent).and_then(|reader| reader.join().ok()).unwrap_or_default();
-        if launch.is_complete() && status.success() {
+        let stderr = stderr.filter(|_| early_end.is_none()).and_then(|reader| reader.join().ok()).unwrap_or_default();
+        let is_enough = match early_end {
+            None => launch.is_complete() && status.success(),
+            Some(EarlyEnd::OutOfTime) => launch.is_complete() || launch.has_messages() || (self.launcher.is_empty() && launch.has_data()),
+            Some(EarlyEnd::Silent) => false,
+        };
+        if is_enough {
             return Ok(launch);
         }
-        Err(Error::Other(self.failure_reason(&launch, alone, silent, status) + stderr.as_str()))
+        Err(Error::Other(self.failure_reason(&launch, alone, early_end, status, settings) + stderr.as_str()))
     }
 
     fn start(&self, settings: &BenchSettings) -> Result<Child, Error> {
@@ -120,10 +167,22 @@ impl BenchLauncher<'_> {
     }
 
     /// Why a launch failed.
-    fn failure_reason(&self, launch: &LaunchMeasurements, alone: bool, silent: bool, status: ExitStatus) -> String {
+    fn failure_reason(
+        &self,
+        launch: &LaunchMeasurements,
+        alone: bool,
+        early_end: Option<EarlyEnd>,
+        status: ExitStatus,
+        settings: &BenchSettings,
+    ) -> String {
         let name = self.name();
-        if silent {
-            return format!("{name}: no output for {} seconds, so it was terminated", OUTPUT_TIMEOUT.as_secs());
+        match early_end {
+            Some(EarlyEnd::Silent) => return format!("{name}: no output for {} seconds, so it was terminated", OUTPUT_TIMEOUT.as_secs()),
+            Some(EarlyEnd::OutOfTime) => {
+                let seconds = settings.budget.as_secs_f64();
+                return format!("{name}: nothing was measured between processes within {seconds:.0} seconds: give more time with --budget");
+            }
+            None => {}
         }
         if alone {
             return format!(
@@ -168,7 +227,7 @@ fn spawn_collector(mut from: impl Read + Send + 'static) -> thread::JoinHandle<S
 
 /// Asks a launcher to terminate, so that it terminates its processes; kills it if it does not.
 fn terminate(child: &mut Child) -> io::Result<ExitStatus> {
-    const PATIENCE: Duration = Duration::from_secs(10);
+    const PATIENCE: Duration = Duration::from_secs(3);
     if let Some(process) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         // It may have exited already.
         let _ = kill_process(process, Signal::TERM);

@@ -61,7 +61,7 @@ pub(super) fn run(path: &Path, args: &PredictArgs) -> Result<(), Error> {
     let shares = args.taken.iter().try_fold(BranchShares::new(), |shares, text| shares.with_text(text));
     let shares = shares.unwrap_or_else(|error| usage_error(format!("--taken {error}")));
     let model = PamelaModel::read(path).map_err(|error| Error::Other(error.to_string()))?;
-    let machine = Machine::read(file).map_err(|error| Error::Other(error.to_string()))?;
+    let machine = Machine::read_widened(file).map_err(|error| Error::Other(error.to_string()))?;
     let mut estimator = ModelEstimator::new(&model, &machine, &shares).map_err(|error| about(&error))?;
     let question = build_query(args);
     let efficiency = question.efficiency;

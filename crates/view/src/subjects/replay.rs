@@ -36,7 +36,9 @@ impl ReplayQuery {
         let wrong = |parameter: &str, reason: String| QueryError::InvalidParameter { parameter: parameter.into(), reason };
         let machine = match question.param("machine") {
             None | Some("recorded") => None,
-            Some("given") => Some(open.machine.clone().ok_or_else(|| wrong("machine", "no machine file was given".into()))?),
+            Some("given") => {
+                Some(open.machine.clone().map(Machine::widened).ok_or_else(|| wrong("machine", "no machine file was given".into()))?)
+            }
             Some(other) => return Err(wrong("machine", format!("recorded or given, not `{other}`"))),
         };
         let change_text = question.param("what-if").unwrap_or_default().to_owned();

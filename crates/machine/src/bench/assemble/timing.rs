@@ -22,7 +22,8 @@ struct TimingPoint {
 pub(super) fn fit_timing(points: &SamplesBySize, breaks: &[u64]) -> Option<OperationTiming> {
     let summed: Vec<TimingPoint> = points.iter().filter_map(|(bytes, samples)| timing_point(*bytes, samples)).collect();
     let pieces = fit_pieces(&summed, breaks).or_else(|| constant_pieces(&summed))?;
-    let errors: Vec<f64> = summed.iter().map(|point| 100.0 * (pieces.at(point.bytes)[1] / point.seconds - 1.0).abs()).collect();
+    let error = |point: &TimingPoint| (100.0 * (pieces.at(point.bytes)[1] / point.seconds - 1.0).abs()).min(MOST_ERROR_PERCENT);
+    let errors: Vec<f64> = summed.iter().map(error).collect();
     let two_decimals = |percent: f64| (percent * 100.0).round() / 100.0;
     let all = || points.values().flatten();
     let measured = MeasurementSummary {
@@ -44,10 +45,15 @@ fn five_figures(seconds: f64) -> f64 {
 
 fn timing_point(bytes: u64, samples: &[&BenchSample]) -> Option<TimingPoint> {
     let medians: Vec<f64> = samples.iter().filter_map(|sample| median(&sample.kept).ok()).collect();
-    let seconds = median(&medians).ok().filter(|seconds| *seconds > 0.0)?;
+    let seconds = median(&medians).ok().filter(|seconds| *seconds > 0.0)?.max(LEAST_TIME);
     let [least, most] = [medians.iter().copied().fold(seconds, f64::min), medians.iter().copied().fold(seconds, f64::max)];
     Some(TimingPoint { bytes: bytes as f64, seconds, spread: (most - least) / seconds })
 }
+
+/// Lines that are farther off are wrong, however far.
+const MOST_ERROR_PERCENT: f64 = 1e9;
+/// Shorter times are no measurement, and relative errors of them say nothing.
+const LEAST_TIME: f64 = 1e-12;
 
 /// Several pieces where they can be distinguished, else one line.
 fn fit_pieces(points: &[TimingPoint], breaks: &[u64]) -> Option<PiecewiseCost> {
@@ -89,8 +95,8 @@ fn fit_with(points: &[TimingPoint], options: &PiecewiseOptions) -> Option<Piecew
     let fit = simplest_fit(&pairs, options)?;
     let lines: Vec<LinearCost> = fit.pieces.iter().map(|piece| piece_line(piece, &fit, points)).collect::<Option<_>>()?;
     let bound = |at: &sintonia_fit::piecewise::Breakpoint| {
-        let middle = at.at.floor();
-        UncertainValue::new(at.interval.low.min(middle), middle, at.interval.high.max(middle)).ok()
+        let middle = at.at.floor().max(0.0);
+        Some(UncertainValue::new(at.interval.low.min(middle), middle, at.interval.high.max(middle)).ok()?.clamped(0.0, f64::MAX))
     };
     let bounds: Vec<UncertainValue> = fit.breaks.iter().map(bound).collect::<Option<_>>()?;
     let (last, lines) = lines.split_last()?;

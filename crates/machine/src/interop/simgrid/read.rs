@@ -12,7 +12,7 @@ use crate::{
     Error, Machine, MachineFileProblem, MachineMetadata, MessageMetric, NetworkCosts, NodeLayout, NodeType, OperationTiming, PairClass,
     PiecewiseCost, SourcePos, UncertainValue,
 };
-use platform::SimgridPlatform;
+use platform::{PlatformNodes, PlatformRoute, SimgridPlatform};
 
 /// Parses a platform of SimGrid, or lines of keys; `path` is for messages.
 pub fn parse(text: &str, path: &Path) -> Result<Machine, Error> {
@@ -86,20 +86,30 @@ impl SimgridFile<'_> {
             detached_bytes: self.threshold("send-is-detached-thresh")?,
             ..NetworkCosts::default()
         };
-        if let Some(wire) = self.network_sections()? {
-            let [send, receive] = [send, receive].map(|end| truncated(end, detached_limit(&thresholds)));
-            messages.insert(MessageMetric::Transfer, self.timing(&sum_sections(&[wire, send, receive]))?);
+        let ends = [send, receive].map(|end| truncated(end, detached_limit(&thresholds)));
+        let transfer = |wire: LinkCost| -> Result<OperationTiming, Error> {
+            let [send, receive] = ends.clone();
+            self.timing(&sum_sections(&[self.network_sections(wire)?, send, receive]))
+        };
+        let mut notes: Vec<String> = self.platform.unused.iter().map(|unused| format!("not used of the platform: {unused}")).collect();
+        if let Some(farthest) = self.farthest_route(&mut notes)? {
+            messages.insert(MessageMetric::Transfer, transfer(farthest)?);
         }
+        let loopback = self.platform.loopback.as_ref().map(|route| transfer(self.route_cost(route)?)).transpose()?;
         if messages.is_empty() {
             let lacks = "it has no key of SMPI (smpi/os, smpi/or, …) and no cluster or link with bw and lat";
             return Err(self.source.error(0..0, MachineFileProblem::MissingData(lacks.into())));
         }
         let name = self.source.path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let notes = self.platform.unused.iter().map(|unused| format!("not used of the platform: {unused}")).collect();
+        let mut networks = BTreeMap::from([(PairClass::OtherNode, NetworkCosts { messages, ..thresholds.clone() })]);
+        if let Some(timing) = loopback {
+            let messages = BTreeMap::from([(MessageMetric::Transfer, timing)]);
+            networks.insert(PairClass::SameNode, NetworkCosts { messages, ..thresholds });
+        }
         Ok(Machine {
             metadata: MachineMetadata { name, source: Some("a platform of SimGrid".into()), notes, ..MachineMetadata::default() },
-            nodes: self.nodes(),
-            networks: BTreeMap::from([(PairClass::OtherNode, NetworkCosts { messages, ..thresholds })]),
+            nodes: self.platform.nodes.iter().map(node_type).collect(),
+            networks,
             ..Machine::default()
         })
     }
@@ -146,8 +156,44 @@ impl SimgridFile<'_> {
             .map(|lists| lists.into_iter().map(|(above, values)| (above, ExactLine { intercept: values[0], slope: values[1] })).collect()))
     }
 
-    /// Network time: latency and bandwidth of a cluster or link, times the factors.
-    fn network_sections(&self) -> Result<Option<SizeSections>, Error> {
+    /// The farthest of the routes; one network is taken for all pairs of nodes.
+    fn farthest_route(&self, notes: &mut Vec<String>) -> Result<Option<LinkCost>, Error> {
+        let routes = &self.platform.routes;
+        let costs = routes.iter().map(|route| self.route_cost(route)).collect::<Result<Vec<_>, _>>()?;
+        let slower = |a: &LinkCost, b: &LinkCost| a.latency.total_cmp(&b.latency).then(b.rate.total_cmp(&a.rate));
+        // Of equal ones the first.
+        let Some((farthest, cost)) = routes.iter().zip(&costs).rev().max_by(|a, b| slower(a.1, b.1)) else { return Ok(None) };
+        let others = costs.iter().filter(|other| *other != cost).count();
+        if others > 0 {
+            let count = routes.len();
+            notes.push(format!("not used of the platform: {others} of {count} routes, which are quicker than {}", farthest.name));
+        }
+        Ok(Some(*cost))
+    }
+
+    /// The latency of all links of a route together, and the bandwidth of the slowest.
+    fn route_cost(&self, route: &PlatformRoute) -> Result<LinkCost, Error> {
+        route.links.iter().try_fold(LinkCost { latency: 0.0, rate: f64::INFINITY }, |cost, link| {
+            let rate = self.parse_quantity(
+                &link.bandwidth,
+                &[
+                    ("Bps", 1.0),
+                    ("kBps", 1e3),
+                    ("MBps", 1e6),
+                    ("GBps", 1e9),
+                    ("bps", 0.125),
+                    ("kbps", 125.0),
+                    ("Mbps", 125e3),
+                    ("Gbps", 125e6),
+                ],
+            )?;
+            let latency = self.parse_quantity(&link.latency, &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)])?;
+            Ok(LinkCost { latency: cost.latency + latency, rate: cost.rate.min(rate) })
+        })
+    }
+
+    /// Network time: latency and bandwidth, times the factors.
+    fn network_sections(&self, LinkCost { latency, rate }: LinkCost) -> Result<SizeSections, Error> {
         let factors = |key: &str| -> Result<Vec<(u64, f64)>, Error> {
             let lists = self.value_lists(key, 1)?.unwrap_or_default();
             Ok([(0, 1.0)]
@@ -156,12 +202,6 @@ impl SimgridFile<'_> {
                 .chain(lists.iter().map(|(size, values)| (*size, values[0])))
                 .collect())
         };
-        let Some(network) = &self.platform.network else { return Ok(None) };
-        let rate = self.parse_quantity(
-            &network.bandwidth,
-            &[("Bps", 1.0), ("kBps", 1e3), ("MBps", 1e6), ("GBps", 1e9), ("bps", 0.125), ("kbps", 125.0), ("Mbps", 125e3), ("Gbps", 125e6)],
-        )?;
-        let latency = network.links * self.parse_quantity(&network.latency, &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)])?;
         let (latencies, rates) = (factors("lat-factor")?, factors("bw-factor")?);
         let at =
             |factors: &[(u64, f64)], above: u64| factors.iter().rev().find(|(size, _)| *size <= above).map_or(1.0, |(_, factor)| *factor);
@@ -174,7 +214,7 @@ impl SimgridFile<'_> {
         };
         // Factors below the size of an envelope apply to empty messages only.
         let last_small = bounds.iter().rposition(|above| *above <= ENVELOPE).unwrap_or(0);
-        Ok(Some(bounds[last_small..].iter().map(|above| (above.saturating_sub(ENVELOPE), line(*above))).collect()))
+        Ok(bounds[last_small..].iter().map(|above| (above.saturating_sub(ENVELOPE), line(*above))).collect())
     }
 
     /// Parses a number with its unit.
@@ -204,26 +244,6 @@ impl SimgridFile<'_> {
         Ok(bytes.checked_sub(1))
     }
 
-    fn nodes(&self) -> Vec<NodeType> {
-        let Some(cluster) = &self.platform.cluster else { return Vec::new() };
-        let ranges = cluster.radical.split(',');
-        let count = |range: &str| {
-            let (first, last) = range.split_once('-').unwrap_or((range, range));
-            Some(last.trim().parse::<u64>().ok()?.checked_sub(first.trim().parse().ok()?)?.saturating_add(1))
-        };
-        let count = ranges.filter_map(count).fold(0, u64::saturating_add).max(1);
-        vec![NodeType {
-            kind: cluster.id.clone(),
-            count,
-            cores: cluster.cores,
-            speed: UncertainValue::ONE,
-            layout: NodeLayout::default(),
-            compute: BTreeMap::new(),
-            java: BTreeMap::new(),
-            memory: Vec::new(),
-        }]
-    }
-
     fn timing(&self, sections: &SizeSections) -> Result<OperationTiming, Error> {
         let wrong = |problem: &dyn std::fmt::Display| {
             self.source.error(0..0, MachineFileProblem::Syntax(format!("the keys of SMPI do not form a cost: {problem}")))
@@ -239,6 +259,26 @@ impl SimgridFile<'_> {
         let pieces =
             PiecewiseCost::new(from, bounds.zip(lines.iter().copied()).collect(), *last).map_err(|(_, problem)| wrong(&problem))?;
         Ok(OperationTiming { pieces, measured: None, medians: Vec::new() })
+    }
+}
+
+/// Latency in seconds and bandwidth in bytes per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct LinkCost {
+    latency: f64,
+    rate: f64,
+}
+
+fn node_type(nodes: &PlatformNodes) -> NodeType {
+    NodeType {
+        kind: nodes.kind.clone(),
+        count: nodes.count,
+        cores: nodes.cores,
+        speed: UncertainValue::ONE,
+        layout: NodeLayout { hosts: nodes.hosts.clone(), ..NodeLayout::default() },
+        compute: BTreeMap::new(),
+        java: BTreeMap::new(),
+        memory: Vec::new(),
     }
 }
 
@@ -333,6 +373,48 @@ mod tests {
     }
 
     #[test]
+    fn all_links_of_a_route_count() {
+        let text = r#"<platform version="4.1">
+  <zone id="world" routing="Full">
+    <host id="a" speed="1Gf" core="4"/><host id="b" speed="1Gf" core="4"/><host id="c" speed="2Gf"/>
+    <link id="up" bandwidth="12.5GBps" latency="1us"/>
+    <link id="wan" bandwidth="125MBps" latency="50us"/>
+    <link id="spare" bandwidth="1Bps" latency="1s"/>
+    <link id="self" bandwidth="50GBps" latency="100ns"/>
+    <route src="a" dst="a"><link_ctn id="self"/></route>
+    <route src="a" dst="b"><link_ctn id="up"/></route>
+    <!-- <route src="a" dst="b"><link_ctn id="spare"/></route> -->
+    <route src="a" dst="c"><link_ctn id="up"/><link_ctn id="wan" direction="UP"/><link_ctn id="up"/></route>
+  </zone>
+</platform>"#;
+        let machine = parse(text, Path::new("r.xml")).unwrap();
+        let time = |class: PairClass, bytes: f64| machine.networks[&class].messages[&MessageMetric::Transfer].pieces.at(bytes)[1];
+        assert!((time(PairClass::OtherNode, 1e6) - (52e-6 + 1_000_016.0 / 125e6)).abs() < 1e-9, "the latency of three links");
+        assert!((time(PairClass::SameNode, 1e6) - (100e-9 + 1_000_016.0 / 50e9)).abs() < 1e-9);
+        let nodes: Vec<(u64, u64, String)> =
+            machine.nodes.iter().map(|node| (node.count, node.cores, node.layout.hosts.join(" "))).collect();
+        assert_eq!(nodes, [(2, 4, "a b".into()), (1, 1, "c".into())]);
+        let notes = [
+            "not used of the platform: the speeds of the hosts, which differ",
+            "not used of the platform: the link `spare`",
+            "not used of the platform: 1 of 2 routes, which are quicker than the route from `a` to `c`",
+        ];
+        assert_eq!(machine.metadata.notes, notes);
+        let wrong = parse(&text.replace("id=\"wan\" dir", "id=\"none\" dir"), Path::new("r.xml")).unwrap_err().to_string();
+        assert!(wrong.starts_with("r.xml:11:47: the route from `a` to `c` uses the link `none`, which does not exist"), "{wrong}");
+    }
+
+    #[test]
+    fn a_cluster_has_a_backbone_and_a_loopback() {
+        let expected = |text: &str| parse(text, Path::new("c.xml")).unwrap();
+        let more = "lat=\"5us\" bb_lat=\"7us\" bb_bw=\"2GBps\" loopback_bw=\"8GBps\" loopback_lat=\"1us\"";
+        let [plain, full] = [PLATFORM.to_owned(), PLATFORM.replace("lat=\"5us\"", more)].map(|text| expected(&text));
+        let transfer = |machine: &Machine| at(machine, MessageMetric::Transfer, 1e6);
+        assert!((transfer(&full) - transfer(&plain) - 7e-6).abs() < 1e-9, "the backbone is quicker than the links of the nodes");
+        assert!(full.networks.contains_key(&PairClass::SameNode) && full.metadata.notes.is_empty());
+    }
+
+    #[test]
     fn what_is_not_used_is_noted() {
         let text = r#"<platform version="4.1">
   <zone id="world" routing="Full">
@@ -343,8 +425,8 @@ mod tests {
 </platform>"#;
         let machine = parse(text, Path::new("q.xml")).unwrap();
         assert!((at(&machine, MessageMetric::Transfer, 1e9) - 0.08 - 1e-6).abs() < 1e-8, "that of the first link");
-        let notes = ["not used of the platform: 2 elements `host`", "not used of the platform: the link `x>y`, only the link `up>down`"];
-        assert_eq!(machine.metadata.notes, notes);
+        let note = "not used of the platform: the link `x>y`, only the link `up>down`, since no route says which links messages take";
+        assert_eq!((machine.metadata.notes.as_slice(), machine.nodes[0].count), ([note.to_owned()].as_slice(), 2));
         let two = PLATFORM.replace("</platform>", "<cluster id=\"d\" radical=\"0-1\" bw=\"1GBps\" lat=\"1us\"/></platform>");
         assert_eq!(
             parse(&two, Path::new("c.xml")).unwrap().metadata.notes,
