@@ -89,7 +89,8 @@ impl PerformanceModel {
             Some(term) => (term, Vec::new(), 0.0),
             None => {
                 let curve = form.fit(measurements).map_err(|error| explain_error(series, error))?;
-                let notes = curve.misfit_notes(&measurements.points().iter().map(|point| point.at[0]).collect::<Vec<f64>>());
+                let misfit = curve.misfit_notes(&measurements.points().iter().map(|point| point.at[0]).collect::<Vec<f64>>());
+                let notes = misfit.into_iter().chain(interpolation_note(form, &curve, measurements)).collect();
                 let noise_percent = round_to_four_digits(curve.noise_percent());
                 (FittedTerm::from_curve(curve), notes, noise_percent)
             }
@@ -126,6 +127,14 @@ fn parameter_ranges(series: &MeasurementSeries) -> Vec<MeasuredParameter> {
         MeasuredParameter { name: name.clone(), from: values[0], to: values[values.len() - 1], kind: *kind }
     };
     named.map(range).collect()
+}
+
+/// That a given form has no error to be known by, if that is so.
+fn interpolation_note(form: &CurveForm, curve: &FittedCurve, measurements: &Measurements) -> Option<String> {
+    let is_given = !matches!(form, CurveForm::Scaling | CurveForm::Pieces);
+    (is_given && curve.terms().len() == measurements.points().len()).then(|| {
+        "there are as many coefficients as settings, so the formula passes through all of them, and its intervals are a guess: measure more".into()
+    })
 }
 
 /// The exact formula of counts, if there is a simple one and no form is given.
@@ -240,6 +249,7 @@ mod tests {
         assert_eq!(error.to_string(), said);
         let mean = PerformanceModel::from_series(&table("n,send [s]\n8,2\n8,3\n"), &CurveForm::Polynomial(0)).unwrap();
         assert_eq!(mean.formula().to_string(), "2.5");
+        assert!(mean.notes[0].starts_with("there are as many coefficients as settings"), "{:?}", mean.notes);
     }
 
     #[test]
