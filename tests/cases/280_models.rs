@@ -35,6 +35,9 @@ fn calls_and_bytes_have_the_formulas_of_the_program() {
         let folder = fresh_dir();
         let runs: Vec<String> = [10, 20, 40, 60].map(|n| run(mpi, "c/280_sizes", folder.path(), n, 2)).into();
         let fitted = fit(folder.path(), &runs, &[]);
+        let total = fit(folder.path(), &runs, &["--form", "a*n^2 + b*n + c"]);
+        let coefficients = total["models"][0]["coefficients"].as_object().expect("the coefficients of the total");
+        assert_eq!((list(&total["models"]).len(), coefficients.len(), &total["uses"]), (1, 3, &json!("whole")), "{total}");
         let agree = list(&fitted["models"]).iter().find(|model| model["calls"]["operation"] == "MPI_Allreduce");
         let calls = &agree.unwrap_or_else(|| panic!("agreeing is a part: {fitted}"))["calls"];
         assert_eq!([&calls["count"], &calls["bytes"]], ["2*n", "16000*n^2"]);
@@ -296,16 +299,19 @@ fn a_table_that_cannot_be_fitted_is_refused_with_the_line() {
         ("n,send [s]\n1,2\n2,two\n", "t.csv:3: `two` is not a number"),
         ("n,send [s]\n1,2\n2\n", "t.csv:3: 1 cells, but the header has 2"),
         ("n,send [s]\n1,2\n2,4\n", "t.csv: parameter `n` has 2 distinct values, at least 3 are needed: measure n = 4 next"),
+        ("n;send [s]\n1,5;2\n1,2,5;3\n", "t.csv:3: `1,2,5` is not a number"),
         (
             "n,send [s]\n8,2\n8,3\n",
-            "t.csv: parameter `n` is 8 in all measurements, so its influence is unknown: measure n = 16 next, or leave it out",
+            "t.csv: all 2 measurements are at n = 8 (median 2.5 s), so growth is unknown: measure at least 3 values of each parameter, \
+             next n = 16",
         ),
     ] {
         write(folder.path(), "t.csv", text);
         assert_eq!(refused(folder.path(), &words, 1), format!("sintonia: {said}\n"), "{text}");
     }
     write(folder.path(), "t.csv", [b'n', 0, 0xff]);
-    let binary = "sintonia: t.csv is not a table: invalid UTF-8 at byte 2; tables are CSV, Extra-P's text, JSON or JSON lines\n";
+    let binary = "sintonia: t.csv is not a table: invalid UTF-8 at byte 2; \
+                  tables are CSV, Extra-P's text, JSON, JSON lines or .extra-p, or Cube files\n";
     assert_eq!(refused(folder.path(), &words, 1), binary);
     write(folder.path(), "t.csv", "n,send [s],p\n1,2,3\n");
     let nameless = refused(folder.path(), &["fit", "t.csv"], 2);
@@ -393,6 +399,150 @@ fn tables_2_to_4_of_the_paper_are_predicted_no_worse_than_printed() {
         // Two digits are printed.
         assert!(own <= largest(&mut printed.iter().copied()) + 0.005, "Table {name}: {own} %");
     }
+}
+
+/// Orders of matrices and seconds, and the polynomial that the paper prints: power, coefficient and the last digit printed of it.
+type PrintedPolynomial = (&'static str, [(f64, f64); 5], &'static [(u32, f64, f64)]);
+
+const PRINTED_POLYNOMIALS: [PrintedPolynomial; 2] = [
+    (
+        "c2*n^2 + c1*n + c0",
+        [(100., 0.001558), (200., 0.007773), (300., 0.018397), (400., 0.032864), (500., 0.052005)],
+        &[(2, 2.12e-7, 1e-9), (1, -1.27e-6, 1e-8), (0, -0.00043, 1e-5)],
+    ),
+    (
+        "c3*n^3 + c2*n^2 + c1*n + c0",
+        [(100., 0.275609), (200., 2.662435), (300., 9.220848), (400., 23.04117), (500., 45.12641)],
+        &[(3, 3.41e-7, 1e-9), (2, 2.63e-5, 1e-7), (1, -9.38e-3, 1e-5), (0, 0.64, 1e-2)],
+    ),
+];
+
+#[test]
+fn the_polynomials_of_the_paper_are_found_when_their_form_is_given() {
+    let folder = fresh_dir();
+    for (form, rows, printed) in PRINTED_POLYNOMIALS {
+        let rows: String = rows.iter().map(|(n, seconds)| format!("{n},{seconds}\n")).collect();
+        write(folder.path(), "t.csv", format!("n,time [s]\n{rows}"));
+        let degree = printed[0].0.to_string();
+        for given in [["--form", form], ["--degree", &degree]] {
+            let words = [&["fit", "t.csv", "--x", "n", "--y", "time", "--json"][..], &given].concat();
+            let found = &json_output(command(folder.path(), &words))["models"][0]["coefficients"];
+            for (power, coefficient, digit) in printed {
+                let [low, value, high] = [0, 1, 2].map(|place| number(&found[format!("c{power}")][place]));
+                assert!((value - coefficient).abs() <= *digit && low < value && value < high, "{given:?}: {found}");
+            }
+        }
+    }
+    let words = ["fit", "t.csv", "--x", "n", "--y", "time", "--form", "a*n^3 + n^b", "-o", "m.toml"];
+    let said = "sintonia: t.csv: invalid form: this is not a coefficient times powers and logarithms of n, with numbers as exponents; \
+                of a sum in parentheses, write each product with a coefficient of its own\n    a*n^3 + n^b\n            ^^^\n";
+    assert_eq!(refused(folder.path(), &words, 1), said);
+}
+
+#[test]
+fn what_columns_are_is_said_by_names_headers_and_options() {
+    let folder = fresh_dir();
+    let rows: String = [1, 2, 4, 8, 16].map(|np| format!("{np};{},5;{}\n", 60 / np, 3 * np * np + np)).concat();
+    write(folder.path(), "t.csv", format!("np;time [s];sent\n{rows}"));
+    let fit = |options: &[&str]| [&["fit", "t.csv", "--x", "np"], options].concat();
+    let timed = json_output(command(folder.path(), &fit(&["--y", "time", "-o", "m.toml", "--json"])));
+    assert_eq!(timed["parameters"][0]["kind"], "processes", "{timed}");
+    let fraction = refused(folder.path(), &["predict", "m.toml", "-p", "np=2.5"], 1);
+    assert_eq!(fraction, "sintonia: m.toml: np cannot be 2.5: it is a number of processes, which must be a positive integer\n");
+    let counted = json_output(command(folder.path(), &fit(&["--y", "sent", "--kind", "sent=count,np=size", "--json"])));
+    assert_eq!([&counted["models"][0]["formula"], &counted["parameters"][0]["kind"]], ["3*np^2 + np", "size"], "counts are exact");
+    for (options, said) in [
+        (&["--y", "time", "--kind", "np=big"][..], "error: --kind np=big: `big` is none of unknown, size, processes, time, bytes, count\n"),
+        (&["--y", "time", "--kind", "q=size"], "error: --kind q=size: no parameter or measured column `q`\n"),
+        (&["--y", "time", "--kind", "time=size"], "error: --kind time=size: a measured value is time, bytes or count\n"),
+    ] {
+        assert!(refused(folder.path(), &fit(options), 2).starts_with(said), "{options:?}");
+    }
+    let other_unit = refused(folder.path(), &fit(&["--y", "time", "--unit", "ms"]), 1);
+    assert!(other_unit.starts_with("sintonia: t.csv:1: the header says `time [s]`, so the unit of `time` cannot be `ms`"), "{other_unit}");
+}
+
+#[test]
+fn all_series_of_a_table_are_in_one_model_file() {
+    let folder = fresh_dir();
+    let region =
+        |k: u32| format!("REGION main->r{k}\n{}", [1, 2, 4, 8, 16].map(|n| format!("DATA {} {}\n", k * n * n, k * n * n)).concat());
+    let regions: String = (1..=30).map(region).collect();
+    write(folder.path(), "t.txt", format!("PARAMETER n\nPOINTS 1 2 4 8 16\nMETRIC time\n{regions}"));
+    json_output(command(folder.path(), &["fit", "t.txt", "--unit", "ms", "-o", "m.toml", "--json"]));
+    let all = predict(folder.path(), &["m.toml", "-p", "n=32"]);
+    assert_eq!(list(&all["series"]).len(), 30);
+    for (k, series) in (1..).zip(list(&all["series"])) {
+        assert_eq!([&series["region"], &series["metric"], &series["unit"]], [&json!(format!("main->r{k}")), &json!("time"), &json!("s")]);
+        let seconds = number(&series["predictions"][0]["seconds"][1]);
+        assert!((seconds / (1.024 * f64::from(k)) - 1.0).abs() < 0.01, "{series}");
+    }
+    let one = predict(folder.path(), &["m.toml", "-p", "n=32", "--where", "region=main->r7"]);
+    assert_eq!(one["predictions"], all["series"][6]["predictions"]);
+    let screen = command(folder.path(), &["predict", "m.toml", "-p", "n=32", "--where", "metric=time"]);
+    assert_eq!(screen.stdout.matches("predicted time").count(), 30);
+    let none = refused(folder.path(), &["predict", "m.toml", "-p", "n=32", "--where", "metric=visits"], 1);
+    assert_eq!(none, "sintonia: m.toml: no metric `visits`; available: time\n");
+    let drawn = refused(folder.path(), &["predict", "m.toml", "-p", "n=32", "--plot", "m.svg"], 2);
+    assert!(drawn.starts_with("error: a plot shows one series: choose it with --where region=NAME\n"), "{drawn}");
+}
+
+/// A ZIP archive with one uncompressed member.
+fn zip(name: &str, content: &str) -> Vec<u8> {
+    let mut checksum = flate2::Crc::new();
+    checksum.update(content.as_bytes());
+    let sizes = [checksum.sum(), content.len() as u32, content.len() as u32].map(u32::to_le_bytes).concat();
+    let head = [&[20, 0, 0, 0, 0, 0, 0, 0, 0, 0], &sizes[..], &[name.len() as u8, 0, 0, 0]].concat();
+    let member = [b"PK\x03\x04", &head[..], name.as_bytes(), content.as_bytes()].concat();
+    let directory = [b"PK\x01\x02\x14\0", &head[..], &[0; 14], name.as_bytes()].concat();
+    let place = [directory.len() as u32, member.len() as u32].map(u32::to_le_bytes).concat();
+    [member, directory, b"PK\x05\x06\0\0\0\0\x01\0\x01\0".to_vec(), place, vec![0, 0]].concat()
+}
+
+/// A Cube file with the time of `main` on one thread.
+fn cubex(seconds: f64) -> Vec<u8> {
+    let anchor = "<cube><metrics><metric id=\"1\" type=\"INCLUSIVE\"><uniq_name>time</uniq_name><dtype>DOUBLE</dtype><uom>sec</uom></metric>\
+                  </metrics><program><region id=\"0\"><name>main</name></region><cnode id=\"0\" calleeId=\"0\"/></program><system>\
+                  <location Id=\"0\"/></system></cube>";
+    let data = [b"CUBEX.DATA", &seconds.to_le_bytes()[..]].concat();
+    let index = b"CUBEX.INDEX\x01\0\0\0\0\0\x01\x01\0\0\0\0\0\0\0".to_vec();
+    let mut archive = Vec::new();
+    for (name, content) in [("anchor.xml", anchor.as_bytes().to_vec()), ("1.index", index), ("1.data", data)] {
+        let header = archive.len();
+        archive.resize(header + 512, 0);
+        archive[header..header + name.len()].copy_from_slice(name.as_bytes());
+        archive[header + 124..header + 135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
+        archive.extend(content);
+        archive.resize(archive.len().next_multiple_of(512), 0);
+    }
+    archive
+}
+
+#[test]
+fn the_formats_of_extra_p_and_cube_files_give_the_same_formula() {
+    let folder = fresh_dir();
+    let sizes = [10, 20, 30, 40, 50];
+    let talpas = |n: i32| format!("{{\"parameters\":{{\"n\":{n}}};\"metric\":\"time\";\"callpath\":\"main\";\"value\":{}}}\n", n * n);
+    write(folder.path(), "talpas.txt", sizes.map(talpas).concat());
+    let saved = sizes.map(|n| format!("{{\"coordinate\":[{n}],\"mean\":{},\"median\":0}}", n * n)).join(",");
+    let saved = format!("{{\"Extra-P\":\"4.2.5\",\"parameters\":[\"n\"],\"measurements\":{{\"main\":{{\"time\":[{saved}]}}}}}}");
+    write(folder.path(), "saved.extra-p", zip("experiment.json", &saved));
+    for n in sizes {
+        let run = folder.path().join("cube").join(format!("mm.n{n}p4.r1"));
+        std::fs::create_dir_all(&run).expect("a new folder");
+        write(&run, "profile.cubex", cubex(f64::from(n * n)));
+    }
+    for (name, options, unit) in [("talpas.txt", &["--unit", "s"][..], "s"), ("saved.extra-p", &[], ""), ("cube", &[], "s")] {
+        let answer = json_output(command(folder.path(), &[&["fit", name, "--json"], options].concat()));
+        let model = &answer["models"][0];
+        assert_eq!([&model["formula"], &model["name"], &model["unit"]], ["n^2", "main: time", unit], "{name}");
+    }
+    write(folder.path(), "saved.extra-p", zip("experiment.json", &saved.replace("\"mean\":100", "\"mean\":ten")));
+    let wrong = refused(folder.path(), &["fit", "saved.extra-p"], 1);
+    assert!(wrong.starts_with("sintonia: saved.extra-p: experiment.json:1: expected ident (column "), "{wrong}");
+    write(&folder.path().join("cube/mm.n20p4.r1"), "profile.cubex", &cubex(1.0)[..2000]);
+    let cut = refused(folder.path(), &["fit", "cube"], 1);
+    assert_eq!(cut, "sintonia: cube/mm.n20p4.r1/profile.cubex: the file ends too early (at byte 2000)\n");
 }
 
 /// Records a program of a size on `ranks` ranks; returns the path.

@@ -6,8 +6,10 @@
 
 #![forbid(unsafe_code)]
 
+pub mod linear_form;
 pub mod measurements;
 pub mod piecewise;
+pub mod quantity_kind;
 pub mod sample;
 pub mod scaling;
 mod split_mix;

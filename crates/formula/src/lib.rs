@@ -29,6 +29,7 @@ mod sign;
 mod stable_hash;
 mod substitute;
 mod sum;
+mod symbol_product;
 mod text;
 mod values;
 
@@ -41,5 +42,6 @@ pub use formula::Formula;
 pub use interval::{Interval, LIBM_ULPS};
 pub use json::JsonError;
 pub use rational::Rational;
+pub use symbol_product::{SymbolFunction, SymbolPower};
 pub use text::{ParseError, ParseErrorKind};
 pub use values::SymbolValues;

@@ -6,6 +6,7 @@
 //! better, because one formula has to fit several superimposed curves. The total wins where the critical path changes from run to run.)
 
 use rayon::prelude::*;
+use sintonia_fit::quantity_kind::QuantityKind;
 use sintonia_fit::sample::median;
 
 use crate::curve::FitError;
@@ -16,7 +17,7 @@ use crate::model::{
     CallFormulas, HoldOutValidation, MeasuredParameter, MeasuredSetting, ModelPart, ModelledQuantity, PerformanceModel, PredictionBasis,
     RoleLimit,
 };
-use crate::run::SiteTraffic;
+use crate::run::{RANKS_PARAMETER, SiteTraffic};
 use sintonia_insight::program_part::ProgramPart;
 
 /// The sum of the parts may be worse than the formula of the total by this many percent of the time, plus noise, and is still used.
@@ -61,6 +62,7 @@ impl PerformanceModel {
         let points = settings.iter().zip(&seconds).map(|(at, value)| MeasuredSetting { at: at.clone(), value: *value });
         Ok(PerformanceModel {
             name: name.to_owned(),
+            region: None,
             quantity: ModelledQuantity { name: "time".into(), unit: "s".into() },
             parameters: parameter_ranges(&experiment.parameters, &settings),
             fixed: experiment.fixed.clone(),
@@ -111,7 +113,8 @@ impl PerformanceModel {
 fn parameter_ranges(names: &[String], settings: &[Vec<f64>]) -> Vec<MeasuredParameter> {
     let range = |(index, name): (usize, &String)| {
         let values = || settings.iter().map(|setting| setting[index]);
-        MeasuredParameter { name: name.clone(), from: values().fold(f64::INFINITY, f64::min), to: values().fold(0.0, f64::max) }
+        let kind = if name == RANKS_PARAMETER { QuantityKind::Processes } else { QuantityKind::Size };
+        MeasuredParameter { name: name.clone(), from: values().fold(f64::INFINITY, f64::min), to: values().fold(0.0, f64::max), kind }
     };
     names.iter().enumerate().map(range).collect()
 }

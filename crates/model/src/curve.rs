@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sintonia_fit::SplitMix64;
+use sintonia_fit::linear_form::{FormFitError, LinearForm};
 use sintonia_fit::measurements::{DataPoint, MeasurementError, Measurements};
 use sintonia_fit::piecewise::{ErrorWeighting, IntervalEstimate, PiecewiseError, PiecewiseLinear, PiecewiseOptions};
 use sintonia_fit::scaling::{self, EnsembleMember, FactorEstimate, InsufficientData, LogFactor, ParameterKind, TermEstimate};
@@ -112,14 +113,26 @@ pub enum FitError {
     /// A piecewise fit is impossible.
     #[error(transparent)]
     Piecewise(#[from] PiecewiseError),
+    /// A given form cannot be fitted.
+    #[error(transparent)]
+    Form(#[from] FormFitError),
 }
 
 impl FittedCurve {
     /// Fits values at settings of these parameters; several values at one setting are repetitions.
     pub fn fit(parameters: &[String], settings: &[Vec<f64>], values: &[f64]) -> Result<FittedCurve, FitError> {
         let points = settings.iter().zip(values).map(|(at, value)| DataPoint { at: at.clone(), values: vec![*value] }).collect();
-        let measurements = Measurements::new(parameters.to_vec(), points)?;
-        Ok(FittedCurve::Scaling(Box::new(scaling::fit(&measurements)?)))
+        FittedCurve::fit_measurements(&Measurements::new(parameters.to_vec(), points)?)
+    }
+
+    /// Fits measurements.
+    pub fn fit_measurements(measurements: &Measurements) -> Result<FittedCurve, FitError> {
+        Ok(FittedCurve::Scaling(Box::new(scaling::fit(measurements)?)))
+    }
+
+    /// Fits the coefficients of a given form.
+    pub fn fit_form(measurements: &Measurements, form: &LinearForm) -> Result<FittedCurve, FitError> {
+        Ok(FittedCurve::Scaling(Box::new(form.fit(measurements)?)))
     }
 
     /// Fits times of runs, where the parameters are known to be the number of ranks (some of them idle) and problem sizes.

@@ -17,23 +17,47 @@ use crate::model::PerformanceModel;
 const FORMAT: u64 = 1;
 
 impl PerformanceModel {
-    /// Reads a model file.
+    /// Reads a file with one model.
     pub fn read(path: &Path) -> Result<PerformanceModel, ModelFileError> {
-        let bytes = std::fs::read(path).map_err(|source| ModelFileError::Unreadable { path: path.to_owned(), source })?;
-        let text = String::from_utf8(bytes)
-            .map_err(|error| ModelFileError::NotUtf8 { path: path.to_owned(), at: error.utf8_error().valid_up_to() })?;
-        PerformanceModel::parse(&text, path)
+        PerformanceModel::parse(&read_text(path)?, path)
     }
 
-    /// Parses a model; `path` is used in errors.
+    /// Parses one model; `path` is used in errors.
     pub fn parse(text: &str, path: &Path) -> Result<PerformanceModel, ModelFileError> {
-        read::parse_model(text, path)
+        let mut models = read::parse_models(text, path)?;
+        match (models.pop(), models.len()) {
+            (Some(model), 0) => Ok(model),
+            (_, others) => Err(ModelFileError::SeveralModels { path: path.to_owned(), count: others + 1 }),
+        }
+    }
+
+    /// Reads all models of a file: one, or one for each series.
+    pub fn read_all(path: &Path) -> Result<Vec<PerformanceModel>, ModelFileError> {
+        PerformanceModel::parse_all(&read_text(path)?, path)
+    }
+
+    /// Parses all models of a file; `path` is used in errors.
+    pub fn parse_all(text: &str, path: &Path) -> Result<Vec<PerformanceModel>, ModelFileError> {
+        read::parse_models(text, path)
+    }
+
+    /// Models as the text of one file.
+    pub fn all_to_text(models: &[PerformanceModel]) -> String {
+        match models {
+            [model] => model.to_text(),
+            several => write::models_to_text(several),
+        }
     }
 
     /// The model as text.
     pub fn to_text(&self) -> String {
         write::model_to_text(self)
     }
+}
+
+fn read_text(path: &Path) -> Result<String, ModelFileError> {
+    let bytes = std::fs::read(path).map_err(|source| ModelFileError::Unreadable { path: path.to_owned(), source })?;
+    String::from_utf8(bytes).map_err(|error| ModelFileError::NotUtf8 { path: path.to_owned(), at: error.utf8_error().valid_up_to() })
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ pub mod json;
 
 use std::collections::BTreeMap;
 
+use sintonia_fit::quantity_kind::QuantityKind;
+
 use crate::breakdown::{DominantRange, breakdown, dominant_component, dominant_ranges};
 use crate::model::PerformanceModel;
 use crate::predict::{EstimateRange, Predictor};
@@ -114,6 +116,14 @@ pub enum ForecastError {
         /// The value.
         value: f64,
     },
+    /// A fraction of a process.
+    #[error("{name} cannot be {value}: it is a number of processes, which must be a positive integer")]
+    NotAnInteger {
+        /// The parameter.
+        name: String,
+        /// The value.
+        value: f64,
+    },
     /// Too many settings.
     #[error("these are {0} settings; request at most {MAX_SETTINGS} at a time")]
     TooManySettings(usize),
@@ -208,8 +218,12 @@ fn query_values(model: &PerformanceModel, question: &PredictionQuery) -> Result<
         if let Some(value) = values.iter().find(|value| !(**value > 0.0 && value.is_finite())) {
             return Err(ForecastError::InvalidValue { name: name.clone(), value: *value });
         }
-        if model.parameters.iter().any(|parameter| parameter.name == *name) {
-            continue;
+        if let Some(parameter) = model.parameters.iter().find(|parameter| parameter.name == *name) {
+            let fraction = values.iter().find(|value| parameter.kind == QuantityKind::Processes && value.fract() != 0.0);
+            match fraction {
+                Some(value) => return Err(ForecastError::NotAnInteger { name: name.clone(), value: *value }),
+                None => continue,
+            }
         }
         let Some(fixed) = model.fixed.get(name) else {
             return Err(ForecastError::UnknownParameter { name: name.clone(), known: model.parameter_names().join(", ") });
@@ -347,6 +361,10 @@ mod tests {
         assert!(matches!(ask(&[("m", &[1.0])]), ForecastError::UnknownParameter { .. }));
         assert!(matches!(ask(&[("n", &[1.0]), ("k", &[6.0])]), ForecastError::FixedParameter { .. }));
         assert!(matches!(ask(&[("n", &[0.0])]), ForecastError::InvalidValue { .. }));
+        let mut threads = model();
+        threads.parameters[0].kind = QuantityKind::Processes;
+        let fraction = asked(&threads, &[("n", &[2.0, 2.5])], None, |forecast| forecast.err().unwrap());
+        assert_eq!(fraction, ForecastError::NotAnInteger { name: "n".into(), value: 2.5 });
         let many: Vec<f64> = (1..=200).map(f64::from).collect();
         assert!(matches!(ask(&[("n", &many), ("p", &many)]), ForecastError::TooManySettings(40_000)));
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use sintonia_fit::quantity_kind::QuantityKind;
 use sintonia_formula::Formula;
 
 use crate::fitted_term::FittedTerm;
@@ -13,6 +14,8 @@ use sintonia_insight::program_part::PartKind;
 pub struct PerformanceModel {
     /// What is modelled.
     pub name: String,
+    /// The region or call path of the program, if it is a model of one.
+    pub region: Option<String>,
     /// What the formulas give.
     pub quantity: ModelledQuantity,
     /// The parameters and their measured ranges.
@@ -68,6 +71,13 @@ pub struct MeasuredParameter {
     pub from: f64,
     /// The largest measured value.
     pub to: f64,
+    /// What it is, if known.
+    #[serde(skip_serializing_if = "is_unknown")]
+    pub kind: QuantityKind,
+}
+
+fn is_unknown(kind: &QuantityKind) -> bool {
+    *kind == QuantityKind::Unknown
 }
 
 /// A part of the time.

@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use sintonia_fit::measurements::{DataPoint, MeasurementError, Measurements};
+use sintonia_fit::table::MeasurementSeries;
 use sintonia_machine::Machine;
 use sintonia_recording::program_name::program_name;
 
@@ -10,6 +12,7 @@ use crate::experiment::{Experiment, ExperimentError};
 use crate::model::PerformanceModel;
 use crate::next_run::NextRun;
 use crate::run::MeasuredRun;
+use crate::series::{CurveForm, SeriesModelError};
 
 /// The result of a scaling study.
 #[derive(Clone, Debug)]
@@ -38,6 +41,12 @@ pub enum StudyError {
         /// The run that would help.
         next: Option<NextRun>,
     },
+    /// The times cannot be used.
+    #[error(transparent)]
+    Measurements(#[from] MeasurementError),
+    /// The given form cannot be fitted to their times.
+    #[error(transparent)]
+    Form(#[from] SeriesModelError),
 }
 
 impl ScalingStudy {
@@ -48,10 +57,7 @@ impl ScalingStudy {
         over: Option<&[String]>,
         machine: Option<&Machine>,
     ) -> Result<ScalingStudy, StudyError> {
-        let name = name.unwrap_or_else(|| {
-            let command: Vec<OsString> = runs.first().map(|run| run.command.iter().map(OsString::from).collect()).unwrap_or_default();
-            program_name(&command)
-        });
+        let name = name.unwrap_or_else(|| recorded_program(&runs));
         let experiment = Experiment::from_runs(runs, over)?;
         let mut model = PerformanceModel::from_experiment(&name, &experiment).map_err(|reason| {
             let next = NextRun::for_insufficient_data(&reason, &experiment);
@@ -60,12 +66,38 @@ impl ScalingStudy {
         if let Some(machine) = machine {
             model.set_reference_machine(machine, &experiment);
         }
-        let times = || experiment.runs.iter().map(|run| run.init_finalize_s);
-        Ok(ScalingStudy {
-            next: NextRun::most_informative(&model, &experiment),
-            runs: experiment.runs.len(),
-            init_finalize_s: [times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max)],
-            model,
-        })
+        let next = NextRun::most_informative(&model, &experiment);
+        Ok(ScalingStudy::new(model, next, &experiment))
     }
+
+    /// Fits the total time of runs in a given form, with optional name and parameters to fit over.
+    pub fn of_total_time(
+        runs: Vec<MeasuredRun>,
+        name: Option<String>,
+        over: Option<&[String]>,
+        form: &CurveForm,
+    ) -> Result<ScalingStudy, StudyError> {
+        let name = name.unwrap_or_else(|| recorded_program(&runs));
+        let experiment = Experiment::from_runs(runs, over)?;
+        let settings = experiment.settings.iter().zip(&experiment.runs);
+        let points = settings.map(|(at, run)| DataPoint { at: at.clone(), values: vec![run.seconds] }).collect();
+        let measurements = Measurements::new(experiment.parameters.clone(), points)?;
+        let series = MeasurementSeries::new(String::new(), "time".into(), Some("s".into()), measurements);
+        let model = PerformanceModel::from_series(&series, form)?;
+        let notes = experiment.notes.iter().cloned().chain(model.notes).collect();
+        let model = PerformanceModel { name, fixed: experiment.fixed.clone(), notes, ..model };
+        Ok(ScalingStudy::new(model, None, &experiment))
+    }
+
+    fn new(model: PerformanceModel, next: Option<NextRun>, experiment: &Experiment) -> ScalingStudy {
+        let times = || experiment.runs.iter().map(|run| run.init_finalize_s);
+        let init_finalize_s = [times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max)];
+        ScalingStudy { model, runs: experiment.runs.len(), init_finalize_s, next }
+    }
+}
+
+/// The name of the program that was recorded.
+fn recorded_program(runs: &[MeasuredRun]) -> String {
+    let command: Vec<OsString> = runs.first().map(|run| run.command.iter().map(OsString::from).collect()).unwrap_or_default();
+    program_name(&command)
 }

@@ -220,8 +220,9 @@ mod tests {
         };
         PerformanceModel {
             name: "test".into(),
+            region: None,
             quantity: ModelledQuantity { name: "time".into(), unit: "s".into() },
-            parameters: vec![MeasuredParameter { name: "p".into(), from: 1.0, to: 8.0 }],
+            parameters: vec![MeasuredParameter { name: "p".into(), from: 1.0, to: 8.0, kind: Default::default() }],
             fixed: Default::default(),
             parts: parts.iter().map(part).collect(),
             limits: vec![],

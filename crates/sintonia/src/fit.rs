@@ -9,9 +9,14 @@ mod table;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use sintonia_fit::linear_form::FormCoefficient;
+use sintonia_model::curve::FittedCurve;
 use sintonia_model::model::PerformanceModel;
 use sintonia_model::next_run::NextRun;
+use sintonia_model::series::CurveForm;
 use sintonia_plot::render_svg;
+
+use sintonia_fit::table::cube;
 
 use crate::error::usage_error;
 use crate::{Error, output};
@@ -22,10 +27,11 @@ use crate::{Error, output};
     for n in 200 300 400 600 800; do sintonia record -o mm-$n.sin --param n=$n -- mpirun -n 4 ./matmul $n; done\n  \
     sintonia fit mm-*.sin -o mm.model.toml\n  \
     sintonia predict mm.model.toml -p n=2000\n  \
-    sintonia fit pingpong.csv --x bytes --y send --pieces")]
+    sintonia fit pingpong.csv --x bytes --y send --pieces\n  \
+    sintonia fit mm.csv --x n --y time --form 'a*n^3 + b*n^2 + c'")]
 pub(crate) struct FitArgs {
-    /// Recordings of runs with different parameters (record --param) or numbers of ranks; or one table: CSV with a header, or Extra-P's text,
-    /// JSON or JSON lines
+    /// Recordings of runs with different parameters (record --param) or numbers of ranks; or one table: CSV with a header, any format of
+    /// Extra-P (text, Talpas, JSON, JSON lines, .extra-p), or a folder of Cube files named by their parameters
     #[arg(value_name = "NAME.sin|TABLE", required = true)]
     inputs: Vec<PathBuf>,
     /// Model file to write, for `sintonia predict`
@@ -49,9 +55,18 @@ pub(crate) struct FitArgs {
     /// Table: use only rows where this column has this value, or for Extra-P files only this region (region=NAME)
     #[arg(long = "where", value_name = "COLUMN=VALUE")]
     only: Vec<String>,
+    /// Table: what columns are: size, processes, time, bytes, count or unknown [default: by the header, or by names such as p, threads, nodes]
+    #[arg(long, value_name = "NAME=KIND,…", value_delimiter = ',')]
+    kind: Vec<String>,
     /// Table: fit a piecewise linear function, as for message times over size
     #[arg(long)]
     pieces: bool,
+    /// Estimate the coefficients of this formula, such as 'a*n^3 + b*n^2 + c': names that are no parameters are coefficients
+    #[arg(long, value_name = "FORMULA", conflicts_with = "pieces")]
+    form: Option<String>,
+    /// Fit a polynomial of this degree
+    #[arg(long, value_name = "K", conflicts_with_all = ["pieces", "form"])]
+    degree: Option<usize>,
     /// Machine file of the machine of the recordings (sintonia bench), so that `predict --machine` can transfer the model
     #[arg(long, value_name = "FILE.machine.toml")]
     machine: Option<PathBuf>,
@@ -73,6 +88,8 @@ struct FitResult {
     pub excluded_time: String,
     /// The suggested next run.
     pub next: Option<NextRun>,
+    /// The coefficients of the given form.
+    pub coefficients: Vec<FormCoefficient>,
 }
 
 /// The symbol of the modelled quantity: T for the time of a program.
@@ -101,30 +118,64 @@ pub(crate) fn run(args: FitArgs) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the model and the plot: only one model fits into a file.
+/// Writes all models into one file, and the plot of the only one.
 fn write_files(args: &FitArgs, found: &[FitResult]) -> Result<(), Error> {
-    let [FitResult { model, .. }] = found else {
-        usage_error(format!("there are {} formulas, but a file holds one: choose with --y and --where", found.len()));
+    let drawing = match (&args.plot, found) {
+        (None, _) => None,
+        (Some(path), [FitResult { model, .. }]) => plot::plot_model(model).map(|drawing| (path, drawing)),
+        (Some(_), several) => {
+            usage_error(format!("there are {} formulas, but a plot shows one: choose with --y and --where", several.len()))
+        }
     };
     if let Some(path) = &args.output {
-        output::write_file(path, |out| out.write_all(model.to_text().as_bytes()))?;
+        let models: Vec<PerformanceModel> = found.iter().map(|found| found.model.clone()).collect();
+        output::write_file(path, |out| out.write_all(PerformanceModel::all_to_text(&models).as_bytes()))?;
     }
-    if let Some((path, drawing)) = args.plot.as_ref().zip(plot::plot_model(model)) {
+    if let Some((path, drawing)) = drawing {
         output::write_file(path, |out| out.write_all(render_svg(&drawing).as_bytes()))?;
     }
     Ok(())
 }
 
+impl FitResult {
+    /// A result without anything beyond the model; the coefficients are those of a given form.
+    fn new(model: PerformanceModel, input_summary: String, form: &CurveForm) -> FitResult {
+        let curve = model.whole.as_ref().and_then(|whole| whole.curve.as_ref());
+        let coefficients = match (form.linear_form(&model.parameter_names()), curve) {
+            (Ok(Some(form)), Some(FittedCurve::Scaling(law))) => form.coefficients(law),
+            _ => Vec::new(),
+        };
+        FitResult { model, input_summary, excluded_time: String::new(), next: None, coefficients }
+    }
+}
+
 impl FitArgs {
+    /// The form of the curve.
+    fn curve_form(&self) -> CurveForm {
+        match (&self.form, self.degree) {
+            (Some(text), _) => CurveForm::Formula(text.clone()),
+            (None, Some(degree)) => CurveForm::Polynomial(degree),
+            (None, None) if self.pieces => CurveForm::Pieces,
+            (None, None) => CurveForm::Scaling,
+        }
+    }
+
     /// Whether the input is a table; rejects options that do not apply to the input.
     fn fits_table(&self) -> bool {
-        let table_only =
-            [("--y", self.y.is_some()), ("--unit", self.unit.is_some()), ("--where", !self.only.is_empty()), ("--pieces", self.pieces)];
+        let table_only = [
+            ("--y", self.y.is_some()),
+            ("--unit", self.unit.is_some()),
+            ("--where", !self.only.is_empty()),
+            ("--kind", !self.kind.is_empty()),
+            ("--pieces", self.pieces),
+        ];
         let option = table_only.iter().find(|(_, given)| *given).map(|(option, _)| option);
         // With table options, a missing file is taken for a table, so that the error is about the missing file.
-        let is_table = self.inputs.iter().any(|path| path.is_file() || option.is_some() && !path.exists());
+        let is_table = self.inputs.iter().any(|path| path.is_file() || cube::is_cube_folder(path) || option.is_some() && !path.exists());
         match option {
-            _ if is_table && self.inputs.len() > 1 => usage_error("only one table can be fitted at a time"),
+            _ if is_table && self.inputs.len() > 1 && !cube::are_cube_files(&self.inputs) => {
+                usage_error("only one table can be fitted at a time")
+            }
             _ if is_table && self.machine.is_some() => usage_error("--machine applies to recordings, but the input is a table"),
             Some(option) if !is_table => usage_error(format!("{option} applies to tables, but the inputs are recordings")),
             _ => is_table,

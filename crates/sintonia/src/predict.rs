@@ -1,11 +1,13 @@
 //! `sintonia predict`: predicts the time of a program for any size and number of processes, from a model, from source or from a law.
 
 mod display;
+mod json;
 mod law;
 mod number_list;
 mod plot;
 mod source;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -19,6 +21,7 @@ use sintonia_plot::render_svg;
 
 use crate::error::usage_error;
 use crate::{Error, output};
+use json::SeriesForecastsJson;
 
 /// Arguments of `sintonia predict`.
 #[derive(clap::Args)]
@@ -33,6 +36,9 @@ pub(crate) struct PredictArgs {
     /// Parameter values: numbers, doubling ranges (16..256) and ranges with a step (2..10:2)
     #[arg(short, long, value_name = "NAME=VALUES")]
     param: Vec<String>,
+    /// Model of several series: only those of this region or metric (region=NAME, metric=NAME)
+    #[arg(long = "where", value_name = "KEY=NAME", requires = "model")]
+    only: Vec<String>,
     /// Numbers of processes, in the same syntax
     #[arg(long, value_name = "VALUES")]
     procs: Option<String>,
@@ -98,28 +104,65 @@ fn predict_from_model(path: &Path, args: &PredictArgs) -> Result<(), Error> {
     if path.is_dir() {
         return Err(about(&"this is a directory, not a model file; `sintonia fit NAME.sin... -o MODEL.toml` fits a model to recordings"));
     }
-    let mut model = PerformanceModel::read(path).map_err(|error| Error::Other(error.to_string()))?;
+    let mut models = PerformanceModel::read_all(path).map_err(|error| Error::Other(error.to_string()))?;
+    select_series(args, &mut models).map_err(|error| about(&error))?;
     if let Some(file) = &args.machine {
         let machine = Machine::read_widened(file).map_err(|error| Error::Other(error.to_string()))?;
-        model = model.on_machine(&machine).map_err(|error| about(&error))?;
+        models = models.iter().map(|model| model.on_machine(&machine)).collect::<Result<_, _>>().map_err(|error| about(&error))?;
     }
-    let names = model.parameter_names();
-    let predictor = Predictor::new(&model, &names);
-    let forecast = Forecast::new(&model, &predictor, &build_query(args)).map_err(|error| about(&error))?;
-    if args.base.is_some() && forecast.speedup_base.is_none() {
-        return Err(about(&"the time does not depend on p, so there are no speed-ups and --base has no effect"));
-    }
-    if let Some(base) = args.base.filter(|_| forecast.rows.iter().all(|row| row.speedup.is_none())) {
-        return Err(about(&format!("the formula has no value at p = {base}: choose another --base")));
-    }
+    let names: Vec<Vec<String>> = models.iter().map(PerformanceModel::parameter_names).collect();
+    let predictors: Vec<Predictor> = models.iter().zip(&names).map(|(model, names)| Predictor::new(model, names)).collect();
+    let question = build_query(args);
+    let forecasts = models.iter().zip(&predictors).map(|(model, predictor)| forecast(args, model, predictor, &question));
+    let forecasts = forecasts.collect::<Result<Vec<Forecast>, String>>().map_err(|error| about(&error))?;
     if let Some(file) = &args.plot {
-        let drawing = plot::plot_forecast(&forecast).ok_or_else(|| about(&"it has no parameters, so there is nothing to plot"))?;
+        let [forecast] = &forecasts[..] else { usage_error("a plot shows one series: choose it with --where region=NAME") };
+        let drawing = plot::plot_forecast(forecast).ok_or_else(|| about(&"it has no parameters, so there is nothing to plot"))?;
         output::write_file(file, |out| out.write_all(render_svg(&drawing).as_bytes()))?;
     }
-    output::write_stdout(|out| match args.json {
-        true => output::write_json_line(out, &ForecastJson::new(&forecast, args.explain)),
-        false => out.write_all(display::render(&forecast, args.efficiency, args.explain).as_bytes()),
+    let text = |forecast: &Forecast| display::render(forecast, args.efficiency, args.explain);
+    output::write_stdout(|out| match (args.json, &forecasts[..]) {
+        (true, [forecast]) => output::write_json_line(out, &ForecastJson::new(forecast, args.explain)),
+        (true, several) => output::write_json_line(out, &SeriesForecastsJson::new(several, args.explain)),
+        (false, several) => out.write_all(several.iter().map(text).collect::<Vec<_>>().join("\n").as_bytes()),
     })
+}
+
+/// Keeps the requested series.
+fn select_series(args: &PredictArgs, models: &mut Vec<PerformanceModel>) -> Result<(), String> {
+    for condition in &args.only {
+        let wrong = || -> ! { usage_error(format!("--where {condition}: expected region=NAME or metric=NAME")) };
+        let (key, name) = condition.split_once('=').unwrap_or_else(|| wrong());
+        let own: fn(&PerformanceModel) -> &str = match key {
+            "region" => |model| model.region.as_deref().unwrap_or_default(),
+            "metric" => |model| &model.quantity.name,
+            _ => wrong(),
+        };
+        let known: BTreeSet<String> = models.iter().map(|model| own(model).to_owned()).collect();
+        models.retain(|model| own(model) == name);
+        if models.is_empty() {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            return Err(format!("no {key} `{name}`; available: {}", known.join(", ")));
+        }
+    }
+    if models.is_empty() { Err("it has no models".to_owned()) } else { Ok(()) }
+}
+
+/// Answers the query with one model.
+fn forecast<'a>(
+    args: &PredictArgs,
+    model: &'a PerformanceModel,
+    predictor: &'a Predictor<'a>,
+    question: &PredictionQuery,
+) -> Result<Forecast<'a>, String> {
+    let forecast = Forecast::new(model, predictor, question).map_err(|error| error.to_string())?;
+    if args.base.is_some() && forecast.speedup_base.is_none() {
+        return Err("the time does not depend on p, so there are no speed-ups and --base has no effect".to_owned());
+    }
+    match args.base.filter(|_| forecast.rows.iter().all(|row| row.speedup.is_none())) {
+        Some(base) => Err(format!("the formula has no value at p = {base}: choose another --base")),
+        None => Ok(forecast),
+    }
 }
 
 fn build_query(args: &PredictArgs) -> PredictionQuery {

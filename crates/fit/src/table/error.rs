@@ -1,5 +1,6 @@
 //! Errors in tables, with their position.
 
+use super::archive::ArchiveError;
 use std::ops::Range;
 
 /// An error in a table, and where it is.
@@ -36,6 +37,16 @@ pub enum TableProblem {
     MissingUnit {
         /// The column.
         column: String,
+    },
+    /// The header and the option give different units.
+    #[error("the header says `{header}`, so the unit of `{column}` cannot be `{given}`: leave `--unit` out, or correct the header")]
+    OtherUnit {
+        /// The column.
+        column: String,
+        /// The header, with its unit.
+        header: String,
+        /// The unit of the option.
+        given: String,
     },
     /// A line has too few or too many cells.
     #[error("{have} cells, but the header has {need}")]
@@ -94,9 +105,41 @@ pub enum TableProblem {
     /// Invalid JSON, or JSON that does not match the format.
     #[error("{0}")]
     Json(String),
+    /// A file cannot be read.
+    #[error("{0}")]
+    Unreadable(String),
+    /// An archive, or a file in it, is damaged or of another kind.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// Invalid XML, or XML that does not match the format.
+    #[error("{0}")]
+    Xml(String),
+    /// A Cube file does not have a metric.
+    #[error("no metric `{name}`; available: {known}")]
+    NoMetric {
+        /// The requested metric.
+        name: String,
+        /// The metrics of the file.
+        known: String,
+    },
+    /// The name of the folder of a Cube file is not that of a setting.
+    #[error("{0}")]
+    FolderName(String),
     /// The measurements cannot be used.
     #[error(transparent)]
     Measurements(#[from] crate::measurements::MeasurementError),
+}
+
+impl TableError {
+    /// An error of a file as a whole.
+    pub(super) fn in_file(name: &str, problem: TableProblem) -> Self {
+        Self { problem, line: None, name: name.to_owned() }
+    }
+
+    /// The error in a line, from 1.
+    pub(super) fn at_line(self, line: usize) -> Self {
+        Self { line: Some(line), ..self }
+    }
 }
 
 fn format_location(name: &str, line: Option<usize>) -> String {
@@ -122,12 +165,12 @@ impl<'a> TableSource<'a> {
     /// An error at a byte range.
     pub(super) fn error_at(&self, at: Range<usize>, problem: TableProblem) -> TableError {
         let line = 1 + self.text.as_bytes()[..at.start.min(self.text.len())].iter().filter(|b| **b == b'\n').count();
-        TableError { line: Some(line), ..self.error_in_table(problem) }
+        self.error_in_table(problem).at_line(line)
     }
 
     /// An error of the table as a whole.
     pub(super) fn error_in_table(&self, problem: TableProblem) -> TableError {
-        TableError { problem, line: None, name: self.name.to_owned() }
+        TableError::in_file(self.name, problem)
     }
 
     /// The lines with their byte ranges, without line ends.

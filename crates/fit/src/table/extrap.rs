@@ -92,7 +92,7 @@ fn build_series(
         None => Measurements::new(parameters.to_vec(), points).map_err(|e| source.error_at(at, e.into())),
     };
     Ok(match measurements {
-        Ok(measurements) => Ok(MeasurementSeries { region, metric, unit: None, measurements }),
+        Ok(measurements) => Ok(MeasurementSeries::new(region, metric, None, measurements)),
         Err(error) => Err(SeriesError { region, metric, error: Box::new(error) }),
     })
 }

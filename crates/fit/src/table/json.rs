@@ -1,4 +1,4 @@
-//! JSON: Extra-P's two document formats, and JSON lines with one measurement each.
+//! JSON: Extra-P's two document formats, JSON lines with one measurement each, and Talpas, which is JSON lines with semicolons.
 
 use super::error::{TableError, TableProblem, TableSource};
 use super::{MeasurementSeries, SeriesError};
@@ -72,6 +72,22 @@ struct JsonLine {
     value: Vec<f64>,
 }
 
+/// One line of the Talpas format.
+#[derive(Deserialize)]
+struct TalpasLine {
+    parameters: BTreeMap<String, f64>,
+    callpath: String,
+    metric: String,
+    value: f64,
+}
+
+/// What reveals the Talpas format: the parameters are an object.
+#[derive(Deserialize)]
+struct TalpasProbe {
+    #[serde(rename = "parameters")]
+    _parameters: BTreeMap<String, IgnoredAny>,
+}
+
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum OneOrMore {
@@ -107,11 +123,18 @@ struct FormatProbe {
     callpaths: Option<IgnoredAny>,
 }
 
-/// Reads an Extra-P document or JSON lines.
+/// Reads an Extra-P document, JSON lines or Talpas.
 pub(super) fn read(source: TableSource) -> Result<Vec<Result<MeasurementSeries, SeriesError>>, TableError> {
+    let first_line = source.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    if serde_json::from_str::<TalpasProbe>(&with_commas(first_line)).is_ok() {
+        return read_measurement_lines(source, |line| {
+            let TalpasLine { parameters, callpath, metric, value } = serde_json::from_str(&with_commas(line))?;
+            Ok(JsonLine { params: parameters, callpath, metric, value: vec![value] })
+        });
+    }
     let first = serde_json::Deserializer::from_str(source.text).into_iter::<FormatProbe>().next();
     match first.and_then(Result::ok) {
-        Some(FormatProbe { params: Some(_), .. }) => read_lines(source),
+        Some(FormatProbe { params: Some(_), .. }) => read_measurement_lines(source, |line| serde_json::from_str(line)),
         Some(FormatProbe { callpaths: Some(_), .. }) => {
             read_id_document(&source, serde_json::from_str(source.text).map_err(|e| json_error(&source, 0, &e))?)
         }
@@ -159,12 +182,26 @@ fn read_id_document(
     gathered.finish(source, &document.parameters.into_iter().map(|p| p.name).collect::<Vec<_>>())
 }
 
-/// Reads JSON lines.
-fn read_lines(source: TableSource) -> Result<Vec<Result<MeasurementSeries, SeriesError>>, TableError> {
+/// A line of Talpas as JSON: the semicolons outside of names are commas.
+fn with_commas(line: &str) -> String {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    let comma = |letter: char| {
+        is_quoted ^= letter == '"' && !is_escaped;
+        is_escaped = letter == '\\' && !is_escaped;
+        if letter == ';' && !is_quoted { ',' } else { letter }
+    };
+    line.chars().map(comma).collect()
+}
+
+/// Reads lines with one measurement each.
+fn read_measurement_lines(
+    source: TableSource,
+    parse: impl Fn(&str) -> serde_json::Result<JsonLine>,
+) -> Result<Vec<Result<MeasurementSeries, SeriesError>>, TableError> {
     let mut parameters: Option<Vec<String>> = None;
     let mut gathered = SeriesCollector::default();
     for (number, (at, text)) in source.lines().enumerate().filter(|(_, (_, text))| !text.trim().is_empty()) {
-        let line: JsonLine = serde_json::from_str(text).map_err(|e| json_error(&source, number, &e))?;
+        let line = parse(text).map_err(|e| json_error(&source, number, &e))?;
         let names = parameters.get_or_insert_with(|| line.params.keys().cloned().collect());
         if !names.iter().eq(line.params.keys()) {
             return Err(source.error_at(at, TableProblem::Dimensions { have: line.params.len(), need: names.len() }));
@@ -178,10 +215,10 @@ fn read_lines(source: TableSource) -> Result<Vec<Result<MeasurementSeries, Serie
 }
 
 /// Converts an error of the JSON parser, with its position.
-fn json_error(source: &TableSource, lines_before: usize, error: &serde_json::Error) -> TableError {
+pub(super) fn json_error(source: &TableSource, lines_before: usize, error: &serde_json::Error) -> TableError {
     let line = lines_before + error.line();
     let said = error.to_string();
-    let said = said.split(" at line ").next().unwrap_or_default().to_owned();
+    let said = format!("{} (column {})", said.split(" at line ").next().unwrap_or_default(), error.column());
     match source.lines().nth(line.saturating_sub(1)) {
         Some((at, _)) => {
             let begin = (at.start + error.column().saturating_sub(1)).min(at.end);
@@ -193,10 +230,10 @@ fn json_error(source: &TableSource, lines_before: usize, error: &serde_json::Err
 
 /// Points by region and metric, with the first error of each.
 #[derive(Default)]
-struct SeriesCollector(BTreeMap<(String, String), (Vec<DataPoint>, Option<TableError>)>);
+pub(super) struct SeriesCollector(BTreeMap<(String, String), (Vec<DataPoint>, Option<TableError>)>);
 
 impl SeriesCollector {
-    fn add(&mut self, region: &str, metric: &str, point: DataPoint) {
+    pub(super) fn add(&mut self, region: &str, metric: &str, point: DataPoint) {
         self.0.entry((region.to_owned(), metric.to_owned())).or_default().0.push(point);
     }
 
@@ -204,7 +241,11 @@ impl SeriesCollector {
         self.0.entry((region.to_owned(), metric.to_owned())).or_default().1.get_or_insert(error);
     }
 
-    fn finish(self, source: &TableSource, parameters: &[String]) -> Result<Vec<Result<MeasurementSeries, SeriesError>>, TableError> {
+    pub(super) fn finish(
+        self,
+        source: &TableSource,
+        parameters: &[String],
+    ) -> Result<Vec<Result<MeasurementSeries, SeriesError>>, TableError> {
         if self.0.is_empty() {
             return Err(source.error_in_table(TableProblem::Empty));
         }
@@ -213,7 +254,7 @@ impl SeriesCollector {
             None => Measurements::new(parameters.to_vec(), points).map_err(|e| source.error_in_table(e.into())),
         };
         let series = |((region, metric), (points, bad))| match measurements(points, bad) {
-            Ok(measurements) => Ok(MeasurementSeries { region, metric, unit: None, measurements }),
+            Ok(measurements) => Ok(MeasurementSeries::new(region, metric, None, measurements)),
             Err(error) => Err(SeriesError { region, metric, error: Box::new(error) }),
         };
         Ok(self.0.into_iter().map(series).collect())

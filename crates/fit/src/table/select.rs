@@ -1,5 +1,6 @@
 //! What of a table is read: whether it has a header, and which of its rows count.
 
+use super::decimal::decimal_point;
 use std::path::Path;
 
 /// A table has no such column.
@@ -31,8 +32,10 @@ pub fn filter_rows(name: &str, text: &str, column: &str, value: &str) -> Result<
     let Some(index) = columns.iter().position(named) else {
         return Err(UnknownColumn { table: name.to_owned(), column: column.to_owned(), known: columns.join(", ") });
     };
-    let same = |cell: &str| cell == value || cell.parse::<f64>().ok().zip(value.parse::<f64>().ok()).is_some_and(|(a, b)| a == b);
-    let has_value = |line: &str| split_cells(line, find_separator(header)).get(index).is_some_and(|cell| same(cell));
+    let separator = find_separator(header);
+    let number = |text: &str| decimal_point(text, separator).parse::<f64>().ok();
+    let same = |cell: &str| cell == value || number(cell).zip(number(value)).is_some_and(|(a, b)| a == b);
+    let has_value = |line: &str| split_cells(line, separator).get(index).is_some_and(|cell| same(cell));
     let is_kept = |line: &str| line == header || !is_data(line) || has_value(line);
     Ok(text.lines().map(|line| if is_kept(line) { format!("{line}\n") } else { "\n".into() }).collect())
 }

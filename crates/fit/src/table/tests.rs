@@ -1,10 +1,11 @@
 //! Accepted table formats, and errors in them.
 
 use super::*;
-use crate::measurements::DataPoint;
+use crate::measurements::{DataPoint, ParameterKind};
 
 fn columns(parameters: &[&str], value: &str, unit: Option<&str>) -> TableColumns {
-    TableColumns { parameters: parameters.iter().map(|p| p.to_string()).collect(), value: value.into(), unit: unit.map(str::to_owned) }
+    let parameters = parameters.iter().map(|p| p.to_string()).collect();
+    TableColumns { parameters, value: value.into(), unit: unit.map(str::to_owned), kinds: Vec::new() }
 }
 
 fn point(at: &[f64], values: &[f64]) -> DataPoint {
@@ -46,6 +47,44 @@ fn mistakes_in_a_table_are_told_with_their_line() {
 fn an_error_reads_as_file_line_and_reason() {
     let error = read_csv("t.csv", "n,send [s]\n1,0\n", &columns(&["n"], "send", None)).unwrap_err();
     assert_eq!(error.to_string(), "t.csv:2: send is 0: it must be greater than zero");
+}
+
+#[test]
+fn decimal_commas_are_read_where_semicolons_separate_cells() {
+    let series = read_csv("t.csv", "n;send [s]\n1,5;2,25\n2;3.5\n", &columns(&["n"], "send", None)).unwrap();
+    assert_eq!(series.measurements.points(), &[point(&[1.5], &[2.25]), point(&[2.0], &[3.5])]);
+    let error = read_csv("t.csv", "n;send [s]\n1.000,5;2\n", &columns(&["n"], "send", None)).unwrap_err();
+    assert_eq!((error.line, error.problem), (Some(2), TableProblem::NotANumber("1.000,5".into())));
+}
+
+#[test]
+fn a_unit_is_given_once() {
+    let read = |header: &str, unit: Option<&str>| read_csv("t.csv", &format!("n,{header}\n1,2\n"), &columns(&["n"], "send", unit));
+    assert!(read("send [us]", Some("us")).is_ok() && read("send [s]", Some("seconds")).is_ok() && read("send", Some("ms")).is_ok());
+    let error = read("send [us]", Some("ms")).unwrap_err();
+    let said = "t.csv:1: the header says `send [us]`, so the unit of `send` cannot be `ms`: leave `--unit` out, or correct the header";
+    assert_eq!(error.to_string(), said);
+}
+
+#[test]
+fn what_columns_are_follows_from_options_headers_and_names() {
+    use QuantityKind::{Bytes, Count, Processes, Size, Time, Unknown};
+    let text = "n [size],np,bytes,x,calls [count],t [time]\n1,2,3,4,5,6\n";
+    let read = |value: &str, kinds: &[(&str, QuantityKind)]| {
+        let kinds = kinds.iter().map(|(name, kind)| (name.to_string(), *kind)).collect();
+        read_csv("t.csv", text, &TableColumns { kinds, ..columns(&["n", "np", "x"], value, None) })
+    };
+    let series = read("calls", &[]).unwrap();
+    assert_eq!((series.parameter_kinds, series.value_kind), (vec![Size, Processes, Unknown], Count));
+    let series = read("bytes", &[("x", Time), ("np", Unknown), ("bytes", Bytes)]).unwrap();
+    assert_eq!(
+        (series.parameter_kinds.as_slice(), series.value_kind, series.unit.as_deref()),
+        (&[Size, Unknown, Time][..], Bytes, Some("bytes"))
+    );
+    let kinds = [ParameterKind::Size, ParameterKind::Unknown, ParameterKind::Size];
+    assert_eq!(series.measurements.parameter_kinds()[..3], kinds);
+    assert_eq!(read("t", &[]).unwrap_err().problem, TableProblem::MissingUnit { column: "t".into() });
+    assert_eq!(read("bytes", &[]).unwrap_err().problem, TableProblem::MissingUnit { column: "bytes".into() });
 }
 
 const TEXT: &str = "PARAMETER p n\n# two points\nPOINTS ( 32 5000 ) ( 64 5000 )\nPOINTS (32 6000)\nMETRIC time\nREGION main\nDATA 1 2\nDATA 3\nDATA 4 5\n\

@@ -2,6 +2,7 @@
 //!
 //! Any text gives a formula or an error with its position. The nesting depth is limited, so that no text can exhaust the stack.
 
+use std::ops::Range;
 use std::str::FromStr;
 
 use thiserror::Error;
@@ -77,11 +78,24 @@ impl FromStr for Formula {
 impl Formula {
     /// Parses a formula; `docs/formula.md` describes the syntax.
     pub fn parse(text: &str) -> Result<Formula, ParseError> {
-        let mut parser = FormulaParser { text, lookahead: None, offset: 0, depth: 0 };
+        let mut parser = FormulaParser::new(text);
         let formula = parser.sum()?;
-        match parser.advance() {
-            FormulaToken { kind: FormulaTokenKind::End, .. } => Ok(formula),
-            other => Err(other.expected_error("end of the formula")),
+        parser.expect_end().map(|()| formula)
+    }
+
+    /// Parses a sum as written: its summands with their signs, each with its byte range in the text (without the sign between summands).
+    pub fn parse_summands(text: &str) -> Result<Vec<(Range<usize>, Formula)>, ParseError> {
+        let mut parser = FormulaParser::new(text);
+        let mut summands = Vec::new();
+        let mut is_negative = false;
+        loop {
+            let start = parser.peek().offset;
+            let product = parser.product()?;
+            summands.push((start..parser.offset, if is_negative { -product } else { product }));
+            is_negative = parser.accept("-");
+            if !is_negative && !parser.accept("+") {
+                return parser.expect_end().map(|()| summands);
+            }
         }
     }
 }
@@ -133,6 +147,10 @@ struct FormulaParser<'a> {
 }
 
 impl<'a> FormulaParser<'a> {
+    fn new(text: &'a str) -> Self {
+        FormulaParser { text, lookahead: None, offset: 0, depth: 0 }
+    }
+
     fn peek(&mut self) -> &FormulaToken<'a> {
         let (text, behind) = (self.text, self.offset);
         &self.lookahead.get_or_insert_with(|| lexer::next_token(text, behind)).0
@@ -156,6 +174,13 @@ impl<'a> FormulaParser<'a> {
     fn expect(&mut self, sign: &'static str) -> Result<(), ParseError> {
         let token = self.advance();
         if token.is(sign) { Ok(()) } else { Err(token.expected_error(sign)) }
+    }
+
+    fn expect_end(&mut self) -> Result<(), ParseError> {
+        match self.advance() {
+            FormulaToken { kind: FormulaTokenKind::End, .. } => Ok(()),
+            other => Err(other.expected_error("end of the formula")),
+        }
     }
 
     fn expect_word(&mut self, word: &'static str) -> Result<(), ParseError> {
@@ -333,4 +358,20 @@ impl<'a> FormulaParser<'a> {
 
 fn number(text: &str, at: usize) -> Result<Formula, ParseError> {
     Rational::parse(text).map(Formula::from_rational).ok_or(ParseError { offset: at, kind: ParseErrorKind::TooLong })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_is_taken_apart_where_it_is_written() {
+        let text = "a*n^-2 - 2e-9*b*(n + 1)  + c";
+        let found = Formula::parse_summands(text).unwrap();
+        let shown: Vec<(&str, String)> = found.iter().map(|(span, formula)| (&text[span.clone()], formula.to_string())).collect();
+        let expected = [("a*n^-2", "a/n^2"), ("2e-9*b*(n + 1)", "-2e-9*b*n - 2e-9*b"), ("c", "c")];
+        assert_eq!(shown, expected.map(|(text, formula)| (text, formula.to_owned())));
+        assert_eq!(Formula::parse_summands("a*n + ").unwrap_err().offset, 6);
+        assert_eq!(Formula::parse_summands("a*n)").unwrap_err().offset, 3);
+    }
 }

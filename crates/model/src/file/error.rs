@@ -25,6 +25,14 @@ pub enum ModelFileError {
         /// The offset of the first invalid byte.
         at: usize,
     },
+    /// It has several models where one is needed.
+    #[error("{} has {count} models, but one is needed here: fit a single series (--y, --where)", path.display())]
+    SeveralModels {
+        /// The file.
+        path: PathBuf,
+        /// How many.
+        count: usize,
+    },
     /// The file has an error.
     #[error("{place}: {what}{}", place.excerpt)]
     Invalid {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use sintonia_fit::quantity_kind::QuantityKind;
 use sintonia_formula::{Formula, ParseError};
 use sintonia_toml_file::TomlDocument;
 
@@ -23,11 +24,21 @@ const BASES: [(&str, PredictionBasis); 2] = [("parts", PredictionBasis::Parts), 
 const KINDS: [(&str, PartKind); 3] =
     [("computation", PartKind::Computation), ("communication", PartKind::Communication), ("other", PartKind::Other)];
 
-/// Parses a model.
-pub(super) fn parse_model(text: &str, path: &Path) -> Result<PerformanceModel, ModelFileError> {
+/// Parses the models of a file: its own tables, or those of each `[[series]]`.
+pub(super) fn parse_models(text: &str, path: &Path) -> Result<Vec<PerformanceModel>, ModelFileError> {
     let document = TomlDocument::parse(text, path)?;
     let mut file = document.root();
     check_format(&mut file)?;
+    match file.take("series") {
+        None => Ok(vec![parse_model(file)?]),
+        Some(list) => {
+            let models = parse_list(Some(list), |series| parse_model(series.table("in [[series]]")?))?;
+            file.finish().map(|()| models)
+        }
+    }
+}
+
+fn parse_model(mut file: TomlTable) -> Result<PerformanceModel, ModelFileError> {
     let parameters = parse_parameters(file.take("parameter"))?;
     let fixed = parse_numbers(file.take("fixed"), "in [fixed]", "a fixed parameter", FINITE)?;
     let reader = FormulaReader { parameter_names: parameters.iter().map(|parameter| parameter.name.clone()).collect(), fixed: &fixed };
@@ -47,6 +58,7 @@ pub(super) fn parse_model(text: &str, path: &Path) -> Result<PerformanceModel, M
     }
     let model = PerformanceModel {
         name: head.require("name")?.text()?,
+        region: head.take("region").map(|region| region.text()).transpose()?,
         quantity: ModelledQuantity {
             name: head.take("quantity").map_or(Ok("time".into()), |value| value.text())?,
             unit: head.take("unit").map_or(Ok("s".into()), |value| value.text())?,
@@ -131,6 +143,7 @@ fn parse_parameters(list: Option<TomlValue>) -> Result<Vec<MeasuredParameter>, M
         let mut table = value.table("in [[parameter]]")?;
         let name = table.require("name")?.text()?;
         let (from, to) = (table.require("from")?.number()?, table.require("to")?.number()?);
+        let kind = table.take("kind").map_or(Ok(QuantityKind::Unknown), |kind| kind.word(&QuantityKind::ALL))?;
         table.finish()?;
         if parameters.iter().any(|other| other.name == name) {
             return Err(value.error(format!("duplicate parameter {name}")));
@@ -139,7 +152,7 @@ fn parse_parameters(list: Option<TomlValue>) -> Result<Vec<MeasuredParameter>, M
             let what = format!("{name} cannot range from {from} to {to}: both must be positive, and `from` must not exceed `to`");
             return Err(value.error(what));
         }
-        parameters.push(MeasuredParameter { name, from, to });
+        parameters.push(MeasuredParameter { name, from, to, kind });
     }
     Ok(parameters)
 }

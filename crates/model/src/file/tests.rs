@@ -9,6 +9,7 @@ use crate::model::{
     CallFormulas, HoldOutValidation, MeasuredParameter, MeasuredSetting, ModelPart, ModelledQuantity, PerformanceModel, PredictionBasis,
     ReferenceMachine, RoleLimit,
 };
+use sintonia_fit::quantity_kind::QuantityKind;
 use sintonia_insight::program_part::PartKind;
 
 fn parse(text: &str) -> Result<PerformanceModel, String> {
@@ -34,8 +35,12 @@ fn sample(name: &str, numbers: [f64; 3]) -> PerformanceModel {
     };
     PerformanceModel {
         name: name.into(),
+        region: Some("main->\"loop\"".into()),
         quantity: ModelledQuantity { name: "time".into(), unit: "s".into() },
-        parameters: names.iter().map(|name| MeasuredParameter { name: name.clone(), from: 2.0, to: 800.0 }).collect(),
+        parameters: vec![
+            MeasuredParameter { name: "n".into(), from: 2.0, to: 800.0, kind: QuantityKind::Unknown },
+            MeasuredParameter { name: "p".into(), from: 2.0, to: 8.0, kind: QuantityKind::Processes },
+        ],
         fixed: [("it's fixed".to_owned(), numbers[2])].into(),
         parts: vec![part("computation", PartKind::Computation, fitted.clone()), send],
         limits: vec![RoleLimit { role: "master".into(), term: fitted.clone() }],
@@ -60,6 +65,13 @@ proptest! {
     fn a_model_is_read_as_it_was_written(name in "\\PC{0,12}", a in 0.0..1e9, b in 0.0..100.0, c in -1e300..1e300) {
         let model = sample(&name, [a, b, c]);
         prop_assert!(parse(&model.to_text()).unwrap() == model, "{}", model.name);
+    }
+
+    #[test]
+    fn several_models_are_read_as_they_were_written(names in prop::collection::vec("\\PC{0,12}", 1..4)) {
+        let models: Vec<PerformanceModel> = names.iter().zip(1..).map(|(name, k)| sample(name, [f64::from(k), 2.0, 3.0])).collect();
+        let text = PerformanceModel::all_to_text(&models);
+        prop_assert!(PerformanceModel::parse_all(&text, Path::new("m.toml")).unwrap() == models, "{text}");
     }
 
     #[test]
@@ -125,6 +137,16 @@ fn a_formula_that_was_changed_by_hand_leaves_its_possible_formulas() {
     assert!(model.parts[0].term.curve.is_some() && changed.parts[0].term.curve.is_none());
     assert_eq!(changed.parts[0].term.formula, "n^2".parse().unwrap());
     assert!(changed.limits[0].term.curve.is_some());
+}
+
+#[test]
+fn a_file_of_several_models_is_refused_where_one_is_needed() {
+    let text = PerformanceModel::all_to_text(&[sample("x", [1.0, 2.0, 3.0]), sample("y", [1.0, 2.0, 3.0])]);
+    assert_eq!(parse(&text).unwrap_err(), "m.toml has 2 models, but one is needed here: fit a single series (--y, --where)");
+    let error = parse(&text.replacen("[series.whole]", "[series.hole]", 2)).unwrap_err();
+    assert!(error.contains("`hole` is unknown in [[series]]"), "{error}");
+    assert!(parse("format = 1\n[[series]]\n").unwrap_err().starts_with("m.toml:2:"));
+    assert!(parse("format = 1\nseries = 3\n").unwrap_err().starts_with("m.toml:2:"));
 }
 
 #[test]

@@ -2,59 +2,79 @@
 
 use std::fmt::Write;
 
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::FORMAT;
 use crate::fitted_term::FittedTerm;
 use crate::model::{ModelPart, PerformanceModel, PredictionBasis};
+use sintonia_fit::quantity_kind::QuantityKind;
 use sintonia_insight::program_part::PartKind;
 
 /// The model as text.
 pub(super) fn model_to_text(model: &PerformanceModel) -> String {
-    let mut out = String::new();
+    let mut out = subject_comment(model);
     // Writing to a string cannot fail.
-    let _ = write_model(model, &mut out);
+    let _ = write!(out, "format = {FORMAT}\n\n");
+    let _ = write_model(model, "", &mut out);
     out
 }
 
-fn write_model(model: &PerformanceModel, out: &mut String) -> std::fmt::Result {
-    write_head(model, out)?;
-    write_parameters(model, out)?;
+/// Several models as text, each a `[[series]]` with the tables of a file of its own.
+pub(super) fn models_to_text(models: &[PerformanceModel]) -> String {
+    let series = |model: &PerformanceModel| {
+        let mut out = format!("\n{}[[series]]\n", subject_comment(model));
+        let _ = write_model(model, "series.", &mut out);
+        out
+    };
+    let all: Vec<String> = models.par_iter().map(series).collect();
+    format!(
+        "# {} models, one for each series. Formulas can be edited by hand: docs/fit.md.\nformat = {FORMAT}\n{}",
+        models.len(),
+        all.concat()
+    )
+}
+
+/// Writes the tables of a model; `within` is the table that they are in, with a point behind it.
+fn write_model(model: &PerformanceModel, within: &str, out: &mut String) -> std::fmt::Result {
+    write_head(model, within, out)?;
+    write_parameters(model, within, out)?;
     if let Some(whole) = &model.whole {
-        writeln!(out, "\n# The formula of the total, fitted without its parts.\n[whole]")?;
+        writeln!(out, "\n# The formula of the total, fitted without its parts.\n[{within}whole]")?;
         write_term(whole, out)?;
     }
     if let Some(validation) = &model.validation {
-        writeln!(out, "\n# The mean error at the largest runs, each predicted from the others.\n[validation]")?;
+        writeln!(out, "\n# The mean error at the largest runs, each predicted from the others.\n[{within}validation]")?;
         if let Some(error) = validation.parts_error_percent {
             writeln!(out, "parts_error_percent = {}", toml_number(error))?;
         }
         writeln!(out, "whole_error_percent = {}\nruns = {}", toml_number(validation.whole_error_percent), validation.runs)?;
     }
-    model.parts.iter().try_for_each(|part| write_part(part, out))?;
+    model.parts.iter().try_for_each(|part| write_part(part, within, out))?;
     for limit in &model.limits {
-        writeln!(out, "\n# The time is never less than the busy time of a role.\n[[limit]]\nrole = {}", toml_string(&limit.role))?;
+        let role = toml_string(&limit.role);
+        writeln!(out, "\n# The time is never less than the busy time of a role.\n[[{within}limit]]\nrole = {role}")?;
         write_term(&limit.term, out)?;
     }
-    write_points(model, out)?;
-    write_alternatives(model, out)
+    write_points(model, within, out)?;
+    write_alternatives(model, within, out)
 }
 
-fn write_head(model: &PerformanceModel, out: &mut String) -> std::fmt::Result {
-    writeln!(
-        out,
-        "# How {} depends on {}. Formulas can be edited by hand: docs/fit.md.",
+fn subject_comment(model: &PerformanceModel) -> String {
+    format!(
+        "# How {} depends on {}. Formulas can be edited by hand: docs/fit.md.\n# Result of the terms below: {} = {}\n",
         describe_subject(model),
-        without_control_characters(&model.parameter_names().join(", "))
-    )?;
-    writeln!(
-        out,
-        "# Result of the terms below: {} = {}",
+        without_control_characters(&model.parameter_names().join(", ")),
         without_control_characters(&model.quantity.name),
         without_control_characters(&model.formula().to_string())
-    )?;
-    writeln!(out, "format = {FORMAT}\n\n[model]")?;
-    writeln!(out, "name = {}", toml_string(&model.name))?;
+    )
+}
+
+fn write_head(model: &PerformanceModel, within: &str, out: &mut String) -> std::fmt::Result {
+    writeln!(out, "[{within}model]\nname = {}", toml_string(&model.name))?;
+    if let Some(region) = &model.region {
+        writeln!(out, "region = {}", toml_string(region))?;
+    }
     writeln!(out, "quantity = {}", toml_string(&model.quantity.name))?;
     writeln!(out, "unit = {}", toml_string(&model.quantity.unit))?;
     let uses = if model.uses == PredictionBasis::Parts { "parts" } else { "whole" };
@@ -63,7 +83,7 @@ fn write_head(model: &PerformanceModel, out: &mut String) -> std::fmt::Result {
     writeln!(out, "notes = [{}]", model.notes.iter().map(|note| toml_string(note)).collect::<Vec<_>>().join(", "))?;
     if let Some(home) = &model.reference_machine {
         writeln!(out, "\n# The machine of the runs, and the cost of its arithmetic and memory in seconds.")?;
-        writeln!(out, "[machine]\nname = {}", toml_string(&home.name))?;
+        writeln!(out, "[{within}machine]\nname = {}", toml_string(&home.name))?;
         let costs: Vec<String> = home.costs.iter().map(|(name, cost)| format!("{} = {}", toml_string(name), toml_number(*cost))).collect();
         writeln!(out, "costs = {{ {} }}", costs.join(", "))?;
         if home.disturbance > 0.0 {
@@ -73,14 +93,17 @@ fn write_head(model: &PerformanceModel, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-fn write_parameters(model: &PerformanceModel, out: &mut String) -> std::fmt::Result {
+fn write_parameters(model: &PerformanceModel, within: &str, out: &mut String) -> std::fmt::Result {
     for parameter in &model.parameters {
-        writeln!(out, "\n[[parameter]]\nname = {}", toml_string(&parameter.name))?;
+        writeln!(out, "\n[[{within}parameter]]\nname = {}", toml_string(&parameter.name))?;
+        if parameter.kind != QuantityKind::Unknown {
+            writeln!(out, "kind = {:?}", parameter.kind.word())?;
+        }
         let (from, to) = (toml_number(parameter.from), toml_number(parameter.to));
         writeln!(out, "from = {from}  # the measured range\nto = {to}")?;
     }
     if !model.fixed.is_empty() {
-        writeln!(out, "\n# Parameters that were constant in all runs.\n[fixed]")?;
+        writeln!(out, "\n# Parameters that were constant in all runs.\n[{within}fixed]")?;
         for (name, value) in &model.fixed {
             writeln!(out, "{} = {}", toml_key(name), toml_number(*value))?;
         }
@@ -88,10 +111,10 @@ fn write_parameters(model: &PerformanceModel, out: &mut String) -> std::fmt::Res
     Ok(())
 }
 
-fn write_points(model: &PerformanceModel, out: &mut String) -> std::fmt::Result {
+fn write_points(model: &PerformanceModel, within: &str, out: &mut String) -> std::fmt::Result {
     writeln!(
         out,
-        "\n# The measurements: {}, and the {}.\n[measured]\npoints = [",
+        "\n# The measurements: {}, and the {}.\n[{within}measured]\npoints = [",
         without_control_characters(&model.parameter_names().join(", ")),
         without_control_characters(&model.quantity.name)
     )?;
@@ -112,13 +135,13 @@ fn describe_subject(model: &PerformanceModel) -> String {
     without_control_characters(&format!("the {}{of}", model.quantity.name))
 }
 
-fn write_part(part: &ModelPart, out: &mut String) -> std::fmt::Result {
+fn write_part(part: &ModelPart, within: &str, out: &mut String) -> std::fmt::Result {
     let kind = match part.kind {
         PartKind::Computation => "computation",
         PartKind::Communication => "communication",
         PartKind::Other => "other",
     };
-    writeln!(out, "\n[[part]]\nname = {}\nkind = {kind:?}\nshare = {}", toml_string(&part.name), toml_number(part.share))?;
+    writeln!(out, "\n[[{within}part]]\nname = {}\nkind = {kind:?}\nshare = {}", toml_string(&part.name), toml_number(part.share))?;
     write_term(&part.term, out)?;
     if let Some(calls) = &part.calls {
         let [operation, count, bytes] =
@@ -140,14 +163,14 @@ fn write_term(term: &FittedTerm, out: &mut String) -> std::fmt::Result {
 }
 
 /// The alternative formulas of each term; empty for terms that have none.
-fn write_alternatives(model: &PerformanceModel, out: &mut String) -> std::fmt::Result {
+fn write_alternatives(model: &PerformanceModel, within: &str, out: &mut String) -> std::fmt::Result {
     let parts = || model.parts.iter().map(|part| &part.term);
     let limits = || model.limits.iter().map(|limit| &limit.term);
     if model.whole.iter().chain(parts()).chain(limits()).all(|term| term.curve.is_none()) {
         return Ok(());
     }
     writeln!(out, "\n# The source of the intervals: all formulas that explain the measurements, in the order of the terms above.")?;
-    writeln!(out, "# They belong to the formulas as fitted; do not edit them.\n[possible]")?;
+    writeln!(out, "# They belong to the formulas as fitted; do not edit them.\n[{within}possible]")?;
     if let Some(whole) = &model.whole {
         writeln!(out, "whole = {}", alternatives_text(whole))?;
     }

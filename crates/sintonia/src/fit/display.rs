@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use sintonia_fit::piecewise::{IntervalEstimate, LinearPiece};
+use sintonia_fit::quantity_kind::QuantityKind;
 use sintonia_model::curve::{FittedCurve, PiecewiseCurve};
-use sintonia_model::model::{CallFormulas, PerformanceModel, PredictionBasis};
+use sintonia_model::model::{CallFormulas, MeasuredParameter, PerformanceModel, PredictionBasis};
+use sintonia_model::run::RANKS_PARAMETER;
 
 use super::{FitResult, quantity_symbol};
 use crate::text::{format_percent, format_plural, truncate_end, truncate_start};
@@ -13,13 +15,43 @@ use crate::text_layout::{
 };
 
 const MAX_PARTS: usize = 12;
+/// More series than this are shown as one table.
+const MAX_SHOWN_SERIES: usize = 6;
 const NAME_WIDTH: usize = 46;
 const FORMULA_WIDTH: usize = 70;
 
 /// All results.
 pub(super) fn render(found: &[FitResult], written: Option<&Path>) -> String {
+    if found.len() > MAX_SHOWN_SERIES {
+        return join_sections([series_section(found), next_steps(&found[0], written)]);
+    }
     let plots = found.len() == 1;
     found.iter().map(|found| render_one(found, written, plots)).collect::<Vec<_>>().join("\n")
+}
+
+/// One line for each series.
+fn series_section(found: &[FitResult]) -> Vec<String> {
+    let each = |show: &dyn Fn(&PerformanceModel) -> String| found.iter().map(|found| show(&found.model)).collect();
+    let formula = |model: &PerformanceModel| format!("{:.4} {}", model.formula(), model.quantity.unit);
+    let error = |model: &PerformanceModel| error_text(model.whole.as_ref().and_then(|whole| whole.error_percent));
+    let mut lines = vec![format!("{}, {}", format_plural(found.len() as u64, "model"), ranges_text(&found[0].model)), String::new()];
+    lines.extend(render_table([
+        TextColumn::left("Series", each(&|model| truncate_start(&model.name, NAME_WIDTH))),
+        TextColumn::right("error", each(&error)),
+        TextColumn::left("formula", each(&|model| truncate_end(formula(model).trim_end(), FORMULA_WIDTH))),
+    ]));
+    lines
+}
+
+/// The measured range of each parameter, and what it is.
+fn ranges_text(model: &PerformanceModel) -> String {
+    let kind = |parameter: &MeasuredParameter| match parameter.kind {
+        QuantityKind::Unknown => String::new(),
+        _ if parameter.name == RANKS_PARAMETER => String::new(),
+        kind => format!(" ({})", kind.word()),
+    };
+    let ranges = model.parameters.iter().map(|p| format!("{} = {} to {}{}", p.name, p.from, p.to, kind(p)));
+    ranges.collect::<Vec<_>>().join(", ")
 }
 
 fn render_one(found: &FitResult, written: Option<&Path>, plots: bool) -> String {
@@ -27,6 +59,7 @@ fn render_one(found: &FitResult, written: Option<&Path>, plots: bool) -> String 
     let drawn = if plots { super::plot::plot_model(model).map(render_plot).unwrap_or_default() } else { Vec::new() };
     join_sections([
         title_section(found),
+        coefficients_section(found),
         parts_section(model),
         validation_section(model),
         drawn,
@@ -37,9 +70,8 @@ fn render_one(found: &FitResult, written: Option<&Path>, plots: bool) -> String 
 
 fn title_section(found: &FitResult) -> Vec<String> {
     let model = &found.model;
-    let ranges: Vec<String> = model.parameters.iter().map(|p| format!("{} = {} to {}", p.name, p.from, p.to)).collect();
     let fixed: String = model.fixed.iter().map(|(name, value)| format!(", {name} = {value}")).collect();
-    let mut lines = vec![format!("{}: {}, {}{fixed}", model.name, found.input_summary, ranges.join(", ")), String::new()];
+    let mut lines = vec![format!("{}: {}, {}{fixed}", model.name, found.input_summary, ranges_text(model)), String::new()];
     lines.extend(match model.whole.as_ref().and_then(|whole| whole.curve.as_ref()) {
         Some(FittedCurve::Piecewise(pieces)) => piecewise_section(model, pieces),
         _ => hanging_indent(
@@ -51,6 +83,19 @@ fn title_section(found: &FitResult) -> Vec<String> {
         lines.push(format!("  {}", found.excluded_time));
     }
     lines
+}
+
+/// The coefficients of a given form, each with its interval and the product that it multiplies.
+fn coefficients_section(found: &FitResult) -> Vec<String> {
+    let Some(curve) = found.model.whole.as_ref().and_then(|whole| whole.curve.as_ref()) else { return Vec::new() };
+    let (terms, unit) = (curve.terms(), found.model.quantity.unit.as_str());
+    let estimate = |one: &IntervalEstimate| Some([one.low, one.value, one.high]);
+    let estimates: Vec<_> = found.coefficients.iter().map(|one| estimate(&one.estimate)).collect();
+    render_table([
+        TextColumn::left("Coefficient", found.coefficients.iter().map(|one| one.name.clone()).collect()),
+        TextColumn::estimates("estimate", &estimates, &|value| with_unit(value, unit)),
+        TextColumn::left("times", found.coefficients.iter().map(|one| terms[one.term].term.to_string()).collect()),
+    ])
 }
 
 /// The pieces with their ranges, and the intervals of slope and intercept.

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use sintonia_fit::linear_form::FormCoefficient;
 use sintonia_fit::piecewise::{IntervalEstimate, LinearPiece};
 use sintonia_insight::program_part::PartKind;
 use sintonia_model::curve::{self, FittedCurve, PiecewiseCurve};
 use sintonia_model::fitted_term::FittedTerm;
-use sintonia_model::model::{HoldOutValidation, MeasuredParameter, PerformanceModel, PredictionBasis};
+use sintonia_model::model::{HoldOutValidation, MeasuredParameter, PredictionBasis};
 
 use super::FitResult;
 
@@ -39,6 +40,9 @@ struct FormulaJson<'a> {
     formula: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     terms: Vec<TermJson>,
+    /// Of a given form, by name: low, estimate, high.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    coefficients: BTreeMap<&'a str, [f64; 3]>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pieces: Vec<PieceJson>,
     error_percent: Option<f64>,
@@ -83,7 +87,7 @@ impl<'a> FitJson<'a> {
         let next =
             next.as_ref().map(|next| NextRunJson { parameters: next.parameters.iter().cloned().collect(), command: next.record_command() });
         FitJson {
-            models: found.iter().flat_map(|found| model_formulas(&found.model)).collect(),
+            models: found.iter().flat_map(model_formulas).collect(),
             parameters: &model.parameters,
             fixed: &model.fixed,
             unit: &model.quantity.unit,
@@ -96,11 +100,14 @@ impl<'a> FitJson<'a> {
     }
 }
 
-fn model_formulas(model: &PerformanceModel) -> Vec<FormulaJson<'_>> {
+fn model_formulas(found: &FitResult) -> Vec<FormulaJson<'_>> {
+    let model = &found.model;
+    let coefficient = |one: &FormCoefficient| [one.estimate.low, one.estimate.value, one.estimate.high];
     let own = model.whole.as_ref().filter(|_| model.uses == PredictionBasis::Whole);
     let whole = FormulaJson {
         unit: Some(&model.quantity.unit),
         formula: model.formula().to_string(),
+        coefficients: found.coefficients.iter().map(|one| (one.name.as_str(), coefficient(one))).collect(),
         error_percent: model.error_percent().or(model.whole.as_ref().and_then(|whole| whole.error_percent)),
         ..FormulaJson::new(&model.name, own)
     };
@@ -128,6 +135,7 @@ impl<'a> FormulaJson<'a> {
             unit: None,
             formula: term.map(|term| term.formula.to_string()).unwrap_or_default(),
             terms: curve.map(terms).unwrap_or_default(),
+            coefficients: BTreeMap::new(),
             pieces: curve.map(pieces).unwrap_or_default(),
             error_percent: term.and_then(|term| term.error_percent),
             calls: None,

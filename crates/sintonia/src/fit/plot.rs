@@ -157,9 +157,10 @@ mod tests {
     fn pieces() -> PerformanceModel {
         let rows: String =
             (1..=16).map(|k| 4096 * k).map(|n| format!("{n},{}\n", if n <= 32768 { n + 500 } else { 2 * n + 900 })).collect();
-        let columns = sintonia_fit::table::TableColumns { parameters: vec!["n".into()], value: "send".into(), unit: None };
+        let columns =
+            sintonia_fit::table::TableColumns { parameters: vec!["n".into()], value: "send".into(), unit: None, kinds: Vec::new() };
         let table = sintonia_fit::table::read_csv("t.csv", &format!("n,send [us]\n{rows}"), &columns).unwrap();
-        PerformanceModel::from_series(&table, CurveForm::Pieces).unwrap()
+        PerformanceModel::from_series(&table, &CurveForm::Pieces).unwrap()
     }
 
     #[test]

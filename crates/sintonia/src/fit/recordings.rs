@@ -2,6 +2,7 @@
 
 use sintonia_machine::Machine;
 use sintonia_model::run::MeasuredRun;
+use sintonia_model::series::CurveForm;
 use sintonia_model::study::ScalingStudy;
 use sintonia_recording::Recording;
 
@@ -17,15 +18,17 @@ pub(super) fn fit_recordings(args: &FitArgs) -> Result<FitResult, Error> {
     let runs = named.map(|(path, recording)| MeasuredRun::from_recording(&path.display().to_string(), recording, &|| progress.step()));
     let runs: Vec<MeasuredRun> = runs.collect::<Result<_, _>>().map_err(|error| Error::Other(error.to_string()))?;
     drop(progress);
-    let machine =
-        args.machine.as_ref().map(|path| Machine::read_widened(path)).transpose().map_err(|error| Error::Other(error.to_string()))?;
-    let study = ScalingStudy::from_runs(runs, args.name.clone(), args.x.as_deref(), machine.as_ref());
+    let machine = args.machine.as_ref().map(|path| Machine::read_widened(path)).transpose().map_err(|error| Error::Other(error.to_string()))?;
+    let (name, over, form) = (args.name.clone(), args.x.as_deref(), args.curve_form());
+    let study = match form {
+        CurveForm::Scaling => ScalingStudy::from_runs(runs, name, over, machine.as_ref()),
+        _ => ScalingStudy::of_total_time(runs, name, over, &form),
+    };
     let study = study.map_err(|error| Error::Other(error.to_string()))?;
     let [least, most] = study.init_finalize_s.map(text::format_seconds);
     Ok(FitResult {
-        input_summary: text::format_plural(study.runs as u64, "run"),
         excluded_time: format!("from the end of MPI_Init to MPI_Finalize; these two take another {least} to {most}"),
         next: study.next,
-        model: study.model,
+        ..FitResult::new(study.model, text::format_plural(study.runs as u64, "run"), &form)
     })
 }

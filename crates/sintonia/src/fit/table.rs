@@ -2,9 +2,12 @@
 
 use std::fs;
 
-use sintonia_fit::table::{MeasurementSeries, TableColumns, column_names, filter_rows, is_csv, read_csv, read_extrap_series};
+use sintonia_fit::quantity_kind::QuantityKind;
+use sintonia_fit::table::{
+    MeasurementSeries, SeriesError, TableColumns, TableError, column_names, cube, filter_rows, is_csv, is_experiment, read_csv,
+    read_experiment, read_extrap_series,
+};
 use sintonia_model::model::PerformanceModel;
-use sintonia_model::series::CurveForm;
 
 use super::{FitArgs, FitResult};
 use crate::error::usage_error;
@@ -12,19 +15,28 @@ use crate::{Error, text};
 
 /// Reads the table and fits a formula to each requested series.
 pub(super) fn fit_table(args: &FitArgs) -> Result<Vec<FitResult>, Error> {
-    let path = &args.inputs[0];
-    let name = path.display().to_string();
-    let text = fs::read(path).map_err(|source| Error::Other(format!("cannot read {name}: {source}")))?;
-    let text = String::from_utf8(text).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Error::Other(format!("{name} is not a table: invalid UTF-8 at byte {at}; tables are CSV, Extra-P's text, JSON or JSON lines"))
-    })?;
-    let series = if is_csv(path, &text) { vec![read_csv_series(args, &name, &text)?] } else { read_extrap_file(args, &name, &text)? };
-    let form = if args.pieces { CurveForm::Pieces } else { CurveForm::Scaling };
+    let name = args.inputs[0].display().to_string();
+    let series = read_table(args, &name)?;
     if series.is_empty() {
         return Err(Error::Other(format!("{name}: no measurements")));
     }
-    keep_usable(series.iter().map(|series| fit_series(args, &name, series, form)))
+    let form = args.curve_form();
+    let models = PerformanceModel::from_all_series(&series, &form).into_iter().zip(&series);
+    let many = series.len() > 1;
+    keep_usable(models.map(|(model, series)| {
+        let about = if many { format!("{name}: {}", series_name(series)) } else { name.clone() };
+        let model = model.map_err(|error| Error::Other(format!("{about}: {error}")))?;
+        let model = PerformanceModel { name: args.name.clone().unwrap_or(model.name), ..model };
+        let measured = text::format_plural(model.points.len() as u64, "measurement");
+        Ok(FitResult::new(model, measured, &form))
+    }))
+}
+
+fn series_name(series: &MeasurementSeries) -> String {
+    match (series.region.as_str(), series.metric.as_str()) {
+        ("", name) | (name, "") => format!("`{name}`"),
+        (region, metric) => format!("`{metric}` of `{region}`"),
+    }
 }
 
 /// Keeps what is usable and reports the rest; fails if nothing is.
@@ -43,25 +55,62 @@ fn keep_usable<T>(all: impl IntoIterator<Item = Result<T, Error>>) -> Result<Vec
     Ok(usable)
 }
 
-fn fit_series(args: &FitArgs, table: &str, series: &MeasurementSeries, form: CurveForm) -> Result<FitResult, Error> {
-    let mut model = PerformanceModel::from_series(series, form).map_err(|error| Error::Other(format!("{table}: {error}")))?;
-    if let Some(name) = &args.name {
-        model.name.clone_from(name);
+/// The requested series of a table of any format.
+fn read_table(args: &FitArgs, name: &str) -> Result<Vec<MeasurementSeries>, Error> {
+    let kinds = parse_kinds(&args.kind);
+    let path = &args.inputs[0];
+    if path.is_dir() || cube::are_cube_files(&args.inputs) {
+        let metric = args.y.as_deref().unwrap_or(cube::DEFAULT_METRIC);
+        return select_series(args, name, cube::read_cube_files(&cube::list_cube_files(&args.inputs), metric), &kinds);
     }
-    Ok(FitResult {
-        input_summary: text::format_plural(model.points.len() as u64, "measurement"),
-        excluded_time: String::new(),
-        next: None,
-        model,
-    })
+    let bytes = fs::read(path).map_err(|source| Error::Other(format!("cannot read {name}: {source}")))?;
+    if is_experiment(&bytes) {
+        return select_series(args, name, read_experiment(name, &bytes), &kinds);
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let formats = "tables are CSV, Extra-P's text, JSON, JSON lines or .extra-p, or Cube files";
+        Error::Other(format!("{name} is not a table: invalid UTF-8 at byte {at}; {formats}"))
+    })?;
+    match is_csv(path, &text) {
+        true => Ok(vec![read_csv_series(args, name, &text, kinds)?]),
+        false => select_series(args, name, read_extrap_series(name, &text), &kinds),
+    }
 }
 
-fn read_csv_series(args: &FitArgs, name: &str, text: &str) -> Result<MeasurementSeries, Error> {
+/// The kinds of columns, by name.
+fn parse_kinds(given: &[String]) -> Vec<(String, QuantityKind)> {
+    let known = QuantityKind::ALL.map(|(word, _)| word).join(", ");
+    let parse = |text: &String| {
+        let (name, word) =
+            text.split_once('=').unwrap_or_else(|| usage_error(format!("--kind {text}: expected NAME=KIND, such as n=size")));
+        let kind = QuantityKind::from_word(word.trim());
+        let unknown = || -> QuantityKind { usage_error(format!("--kind {text}: `{}` is none of {known}", word.trim())) };
+        (name.trim().to_owned(), kind.unwrap_or_else(unknown))
+    };
+    given.iter().map(parse).collect()
+}
+
+/// Every kind is that of a parameter or of the measured value, and can be.
+fn check_kinds(kinds: &[(String, QuantityKind)], parameters: &[String], metrics: &[String]) {
+    for (name, kind) in kinds {
+        let is_parameter = parameters.contains(name);
+        if !is_parameter && !metrics.contains(name) {
+            usage_error(format!("--kind {name}={}: no parameter or measured column `{name}`", kind.word()));
+        }
+        if !is_parameter && !kind.is_measurable() {
+            usage_error(format!("--kind {name}={}: a measured value is time, bytes or count", kind.word()));
+        }
+    }
+}
+
+fn read_csv_series(args: &FitArgs, name: &str, text: &str, kinds: Vec<(String, QuantityKind)>) -> Result<MeasurementSeries, Error> {
     let (Some(x), Some(y)) = (&args.x, &args.y) else {
         let columns = column_names(text).join(", ");
         usage_error(format!("{name} has the columns {columns}: choose with --x and --y, for example --x n,p --y send"));
     };
-    let columns = TableColumns { parameters: x.clone(), value: y.clone(), unit: args.unit.clone() };
+    check_kinds(&kinds, x, std::slice::from_ref(y));
+    let columns = TableColumns { parameters: x.clone(), value: y.clone(), unit: args.unit.clone(), kinds };
     let text = args.only.iter().try_fold(text.to_owned(), |text, condition| only_rows(name, &text, condition))?;
     read_csv(name, &text, &columns).map_err(|error| Error::Other(error.to_string()))
 }
@@ -72,10 +121,14 @@ fn only_rows(name: &str, text: &str, condition: &str) -> Result<String, Error> {
     filter_rows(name, text, column, value).map_err(|error| Error::Other(error.to_string()))
 }
 
-/// The requested metrics and regions of an Extra-P file.
-fn read_extrap_file(args: &FitArgs, name: &str, text: &str) -> Result<Vec<MeasurementSeries>, Error> {
-    let regions = read_extrap_series(name, text).map_err(|error| Error::Other(error.to_string()))?;
-    let mut series = keep_usable(regions.into_iter().map(|region| region.map_err(|refused| Error::Other(refused.to_string()))))?;
+/// The series of a file.
+type ReadSeries = Result<Vec<Result<MeasurementSeries, SeriesError>>, TableError>;
+
+/// The requested metrics and regions of a file that has several.
+fn select_series(args: &FitArgs, name: &str, read: ReadSeries, kinds: &[(String, QuantityKind)]) -> Result<Vec<MeasurementSeries>, Error> {
+    let other = |error: &dyn std::fmt::Display| Error::Other(error.to_string());
+    let regions = read.map_err(|error| other(&error))?;
+    let mut series = keep_usable(regions.into_iter().map(|region| region.map_err(|refused| other(&refused))))?;
     let metrics: Vec<String> = series.iter().map(|series| series.metric.clone()).collect();
     let regions: Vec<String> = series.iter().map(|series| series.region.clone()).collect();
     if let Some(metric) = &args.y {
@@ -83,20 +136,32 @@ fn read_extrap_file(args: &FitArgs, name: &str, text: &str) -> Result<Vec<Measur
         check_selection(name, "metric", metric, &metrics, &series)?;
     }
     for condition in &args.only {
-        let Some(("region", region)) = condition.split_once('=') else { usage_error("--where must be region=NAME for an Extra-P file") };
+        let Some(("region", region)) = condition.split_once('=') else {
+            usage_error(format!("--where {condition}: expected region=NAME, since {name} has no columns"));
+        };
         series.retain(|series| series.region == region);
         check_selection(name, "region", region, &regions, &series)?;
     }
     if let Some(x) = &args.x
-        && let Some(other) = series.iter().find(|series| series.measurements.parameters() != x.as_slice())
+        && let Some(differing) = series.iter().find(|series| series.measurements.parameters() != x.as_slice())
     {
-        let known = other.measurements.parameters().join(",");
-        return Err(Error::Other(format!("{name}: Extra-P files are fitted over all their parameters ({known}): leave --x out")));
+        let known = differing.measurements.parameters().join(",");
+        return Err(Error::Other(format!("{name} is fitted over all its parameters ({known}): leave --x out")));
     }
-    if let Some(unit) = &args.unit {
-        series.iter_mut().for_each(|series| series.unit = Some(unit.clone()));
-    }
-    Ok(series)
+    let parameters: Vec<String> = series.iter().flat_map(|series| series.measurements.parameters().to_vec()).collect();
+    check_kinds(kinds, &parameters, &metrics);
+    let finish = |series: MeasurementSeries| {
+        let series = match (&args.unit, &series.unit) {
+            (Some(given), Some(own)) => {
+                let about = series_name(&series);
+                return Err(Error::Other(format!("{name} gives {about} the unit {own}, so it cannot be `{given}`: leave --unit out")));
+            }
+            (Some(given), None) => series.in_unit(given).map_err(|error| other(&error))?,
+            (None, _) => series,
+        };
+        Ok(series.with_named_kinds(kinds))
+    };
+    series.into_iter().map(finish).collect()
 }
 
 fn check_selection(name: &str, what: &str, requested: &str, known: &[String], left: &[MeasurementSeries]) -> Result<(), Error> {

@@ -46,7 +46,16 @@ pub(super) fn parse(name: &str, text: &str, procs: Option<&str>) -> Result<LawQu
             }
         }
     }
+    let along = along.or_else(|| single_value(law, &mut middle, &mut around));
     build_query(law, (middle, around), along, procs)
+}
+
+/// Without a list, a law that does not depend on nodes is evaluated at the last exact value alone.
+fn single_value(law: &PerformanceLaw, middle: &mut SymbolIntervals, around: &mut SymbolIntervals) -> Option<(&'static str, Vec<f64>)> {
+    let index = around.iter().rposition(|(_, value)| value.low() == value.high()).filter(|_| law.symbol("N").is_none())?;
+    let name = law.symbol(&around[index].0)?.name;
+    around.remove(index);
+    Some((name, vec![middle.remove(index).1.midpoint()]))
 }
 
 /// A law with estimated values.
@@ -68,17 +77,20 @@ fn build_query(
     let has_nodes = law.symbol("N").is_some();
     let (along, values) = match (along, procs) {
         (Some(_), Some(_)) if has_nodes => return Err("--procs and another list are given: only one symbol can vary".into()),
+        (_, Some(_)) if !has_nodes => return Err(format!("{} does not depend on processes, so --procs has no effect", law.title)),
         (Some(along), _) => along,
-        (None, Some(_)) if !has_nodes => return Err(format!("{} does not depend on processes, so --procs has no effect", law.title)),
         (None, procs) if has_nodes => {
             ("N", number_list::parse_integers(procs.unwrap_or(DEFAULT_NODES)).map_err(|error| format!("--procs: {error}"))?)
         }
-        (None, _) => return Err(format!("{} needs a list of values for one of its symbols, such as d=0..8", law.title)),
+        (None, _) => return Err(format!("{} needs values for its symbols, such as d=0..8", law.title)),
     };
     let least = if along == "N" { 1.0 } else { 0.0 };
     let most = law.symbol(along).map_or(f64::INFINITY, |symbol| symbol.max);
     if let Some(bad) = values.iter().find(|value| !(least..=most).contains(*value)) {
         return Err(format!("{along} cannot be {bad}"));
+    }
+    if let Some(bad) = values.iter().find(|value| along == "N" && value.fract() != 0.0) {
+        return Err(format!("N cannot be {bad}: the number of nodes is an integer"));
     }
     Ok(LawQuery { middle: case(middle)?, intervals: case(around)?, variable: along, values })
 }
@@ -150,6 +162,8 @@ mod tests {
         assert!((query.intervals.evaluate_at(LawQuantity::Granularity, &[]).unwrap().high() - 80.0).abs() < 1e-9);
         let query = parse("wormhole", "P=100,L=1,F=1,d=1,2,4", None).unwrap();
         assert_eq!((query.variable, query.values.as_slice()), ("d", &[1.0, 2.0, 4.0][..]));
+        let query = parse("wormhole", "P=100,L=1,d=2,F=[1,2]", None).unwrap();
+        assert_eq!((query.variable, query.values.as_slice()), ("d", &[2.0][..]), "a law at a single point");
     }
 
     #[test]
@@ -161,7 +175,8 @@ mod tests {
             ("amdahl", "serial=[2,1]", None, "2 is greater than 1"),
             ("amdahl", "time=1", None, "has no symbol `time`"),
             ("amdahl", "serial=1..3", Some("1..4"), "only one symbol can vary"),
-            ("wormhole", "P=1,L=1,F=1,d=1", None, "needs a list"),
+            ("wormhole", "", None, "needs values for its symbols"),
+            ("amdahl", "serial=1,parallel=2", Some("1..3:0.5"), "N cannot be 1.5: the number of nodes is an integer"),
             ("wormhole", "P=1,L=1,F=1", Some("4"), "does not depend on processes"),
             ("amdahl", "serial=1,parallel=2", Some("0,1"), "N cannot be 0"),
             ("virtual-cut-through", "P=1,L=1,F=1,d=1,header=1,busy=0,2", None, "B cannot be 2"),
