@@ -6,6 +6,7 @@ use sintonia_fit::table::MeasurementSeries;
 
 use crate::curve::{FitError, FittedCurve};
 use crate::fitted_term::{FittedTerm, round_to_four_digits};
+use crate::host_effects::HostEffects;
 use crate::model::{MeasuredParameter, MeasuredSetting, ModelledQuantity, PerformanceModel, PredictionBasis};
 
 /// The form of the curve.
@@ -63,6 +64,7 @@ impl PerformanceModel {
             whole: Some(FittedTerm::from_curve(curve)),
             uses: PredictionBasis::Whole,
             reference_machine: None,
+            host_effects: HostEffects::default(),
             validation: None,
             points: values().map(|(at, value)| MeasuredSetting { at: at.clone(), value }).collect(),
         })

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use sintonia_model::model::PerformanceModel;
 use sintonia_model::next_run::NextRun;
+use sintonia_model::run_selection::RunDefect;
 use sintonia_plot::render_svg;
 
 use crate::error::usage_error;
@@ -52,6 +53,9 @@ pub(crate) struct FitArgs {
     /// Table: fit a piecewise linear function, as for message times over size
     #[arg(long)]
     pieces: bool,
+    /// Recordings: fit these runs, too, which are left out by default: failed, truncated, oversubscribed, preempted, different
+    #[arg(long, value_name = "KIND,…", value_delimiter = ',', value_parser = parse_defect)]
+    include: Vec<RunDefect>,
     /// Machine file of the machine of the recordings (sintonia bench), so that `predict --machine` can transfer the model
     #[arg(long, value_name = "FILE.machine.toml")]
     machine: Option<PathBuf>,
@@ -61,6 +65,12 @@ pub(crate) struct FitArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// Parses a kind of runs.
+fn parse_defect(name: &str) -> Result<RunDefect, String> {
+    let known = RunDefect::ALL.map(RunDefect::name).join(", ");
+    RunDefect::from_name(name).ok_or_else(|| format!("there are no runs of this kind; those left out by default are {known}"))
 }
 
 /// The result of a fit.
@@ -125,6 +135,7 @@ impl FitArgs {
         let is_table = self.inputs.iter().any(|path| path.is_file() || option.is_some() && !path.exists());
         match option {
             _ if is_table && self.inputs.len() > 1 => usage_error("only one table can be fitted at a time"),
+            _ if is_table && !self.include.is_empty() => usage_error("--include applies to recordings, but the input is a table"),
             _ if is_table && self.machine.is_some() => usage_error("--machine applies to recordings, but the input is a table"),
             Some(option) if !is_table => usage_error(format!("{option} applies to tables, but the inputs are recordings")),
             _ => is_table,

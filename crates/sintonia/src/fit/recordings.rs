@@ -2,7 +2,7 @@
 
 use sintonia_machine::Machine;
 use sintonia_model::run::MeasuredRun;
-use sintonia_model::study::ScalingStudy;
+use sintonia_model::run_selection::RunSelection;
 use sintonia_recording::Recording;
 
 use super::{FitArgs, FitResult};
@@ -13,12 +13,14 @@ use crate::{Error, text};
 pub(super) fn fit_recordings(args: &FitArgs) -> Result<FitResult, Error> {
     let recordings = Recording::open_all(&args.inputs)?;
     let progress = ProgressBar::new("reading ranks", recordings.iter().map(MeasuredRun::progress_steps).sum());
-    let named = args.inputs.iter().zip(&recordings);
-    let runs = named.map(|(path, recording)| MeasuredRun::from_recording(&path.display().to_string(), recording, &|| progress.step()));
-    let runs: Vec<MeasuredRun> = runs.collect::<Result<_, _>>().map_err(|error| Error::Other(error.to_string()))?;
+    let mut runs = RunSelection::including(args.include.iter().copied());
+    for (path, recording) in args.inputs.iter().zip(&recordings) {
+        let read = runs.read(&path.display().to_string(), recording, &|| progress.step());
+        read.map_err(|error| Error::Other(error.to_string()))?;
+    }
     drop(progress);
     let machine = args.machine.as_ref().map(|path| Machine::read(path)).transpose().map_err(|error| Error::Other(error.to_string()))?;
-    let study = ScalingStudy::from_runs(runs, args.name.clone(), args.x.as_deref(), machine.as_ref());
+    let study = runs.into_study(args.name.clone(), args.x.as_deref(), machine.as_ref());
     let study = study.map_err(|error| Error::Other(error.to_string()))?;
     let [least, most] = study.init_finalize_s.map(text::format_seconds);
     Ok(FitResult {
