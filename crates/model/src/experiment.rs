@@ -259,7 +259,7 @@ fn core_wait_notes(runs: &[MeasuredRun]) -> Vec<String> {
             ),
             (false, _) => "When that was is not recorded, so its times contain it".to_owned(),
         };
-        Some(format!("warning: {}: {} {how}. Record it again with at most one rank per core", run.name, waits.statement))
+        Some(format!("warning: {}: {} {how}. Record it again where each rank has a core of its own", run.name, waits.statement))
     };
     runs.iter().filter_map(note).collect()
 }

@@ -13,7 +13,7 @@ use sintonia_model::study::ScalingStudy;
 
 use crate::answer::{PageQuery, QueryAnswer, QueryError};
 use crate::jobs::{JobProgress, JobRequest};
-use crate::session::{OpenRecording, ViewSession, to_refusal};
+use crate::session::{ViewSession, to_refusal};
 use crate::subject::PageSubject;
 
 pub(super) const SUBJECT: PageSubject =
