@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use sintonia_tests::{
-    Mpi, Outcome, Process, Program, for_every_mpi, fresh_dir, record_command, remove_missing_cores, retry_until_ok, sintonia,
+    Mpi, Outcome, Process, Program, for_every_mpi, fresh_dir, not_applicable, record_command, remove_missing_cores, retry_until_ok,
+    sintonia,
 };
 
 #[test]
@@ -108,6 +109,128 @@ fn recordings_that_do_not_fit_together_are_refused_with_the_reason() {
         let without_n_refusal = refused(&[&tasks, &without_n]);
         let again = format!("sintonia: {without_n} has no value of n, but {tasks} has: record it again with --param n=VALUE\n");
         assert_eq!(without_n_refusal, again);
+    });
+}
+
+/// Records a program with these words before and behind it, without regard to its exit status; returns the path.
+fn run_with(mpi: &Mpi, folder: &Path, file: &str, n: u64, before: &[&str], between: &[&str], behind: &[&str]) -> String {
+    let program = Program::find("c/282_processor_time");
+    let mut command: Vec<String> = between.iter().map(ToString::to_string).collect();
+    command.extend(program.build(mpi).expect("every library runs it"));
+    *command.last_mut().expect("the program has an argument") = n.to_string();
+    command.extend(behind.iter().map(ToString::to_string));
+    let launch = before.iter().map(ToString::to_string).chain(mpi.launch(2, &command)).collect();
+    let words = record_command(&folder.join(file), &["--param", &format!("n={n}")], launch);
+    program.process(mpi, words).run_in(folder).expect_no_crash();
+    file.to_owned()
+}
+
+#[test]
+fn runs_that_failed_were_cut_or_shared_a_core_are_left_out_unless_they_are_requested() {
+    for_every_mpi(|mpi| {
+        let folder = fresh_dir();
+        let good: Vec<String> = [20, 40, 60, 80].map(|n| run(mpi, "c/282_processor_time", folder.path(), n, 2)).into();
+        let failed = run_with(mpi, folder.path(), "failed.sin", 100, &[], &[], &["3"]);
+        let cut = run_with(mpi, folder.path(), "cut.sin", 500, &["timeout", "2"], &[], &[]);
+        let shared = run_with(mpi, folder.path(), "shared.sin", 120, &[], &["taskset", "-c", "0"], &[]);
+        let all = [&good[..], &[failed.clone(), cut, shared]].concat();
+        let notes = |options: &[&str]| {
+            let fitted = fit(folder.path(), &all, options);
+            let to = number(&fitted["parameters"][0]["to"]);
+            (to, list(&fitted["notes"]).iter().map(|note| note.as_str().unwrap_or_default().to_owned()).collect::<Vec<String>>())
+        };
+        let (to, left_out) = notes(&[]);
+        assert_eq!(to, 80.0, "{left_out:?}");
+        let failure = "warning: failed.sin is left out: its command ended with exit status 3 (`--include failed` fits it all the same)";
+        assert_eq!(left_out[0], failure);
+        let cut = "warning: cut.sin is left out: its command ended with exit status 124, and rank 0 is incomplete (cut short) \
+                   (`--include failed,truncated` fits it all the same)";
+        assert_eq!(left_out[1], cut);
+        assert!(left_out[2].starts_with("warning: shared.sin is left out: 2 ranks shared 1 core: "), "{left_out:?}");
+        let (to, included) = notes(&["--include", "failed,oversubscribed"]);
+        assert_eq!(to, 120.0, "{included:?}");
+        assert_eq!(included[0], "warning: failed.sin is fitted although its command ended with exit status 3");
+        let few = refused(folder.path(), &["fit", "-o", "m.toml", &good[0], &good[1], &failed], 1);
+        assert!(few.starts_with("sintonia: not enough recordings: parameter `n` has 2 distinct values, at least 3 are needed"), "{few}");
+        let how = ". Left out (failed.sin: its command ended with exit status 3). Record these runs again, \
+                   or fit them all the same with --include failed\n";
+        assert!(few.ends_with(how), "{few}");
+        let none = refused(folder.path(), &["fit", "-o", "m.toml", &failed], 1);
+        assert!(none.starts_with("sintonia: no recording can be used. Left out (failed.sin: "), "{none}");
+        let unknown = refused(folder.path(), &["fit", "--include", "bad", &failed], 2);
+        assert!(unknown.contains("those left out by default are failed, truncated, oversubscribed, preempted, different"), "{unknown}");
+    });
+}
+
+/// Processes that use a processor each until this is dropped.
+struct BusyLoops(Vec<std::process::Child>);
+
+impl BusyLoops {
+    fn start(count: usize) -> BusyLoops {
+        let busy = || std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell");
+        BusyLoops((0..count).map(|_| busy()).collect())
+    }
+}
+
+impl Drop for BusyLoops {
+    fn drop(&mut self) {
+        for busy in &mut self.0 {
+            let _ = busy.kill();
+            let _ = busy.wait();
+        }
+    }
+}
+
+#[test]
+fn computation_is_fitted_to_processor_time_however_busy_the_host_is() {
+    for_every_mpi(|mpi| {
+        retry_until_ok(|| {
+            let folder = fresh_dir();
+            let busy = BusyLoops::start(2);
+            let file = |n: u64| format!("{n}.sin");
+            let runs = [60, 90, 130, 180].map(|n| run_with(mpi, folder.path(), &file(n), n, &[], &[], &[]));
+            drop(busy);
+            let header = std::fs::read_to_string(folder.path().join("60.sin/recording.json")).expect("a sealed recording");
+            if header.contains("\"off_cpu\":\"totals\"") {
+                return Ok(not_applicable("the kernel does not tell when threads waited for a processor"));
+            }
+            fit(folder.path(), &runs, &["-o", "m.toml"]);
+            let predicted = predict(folder.path(), &["m.toml", "-p", "n=240", "--explain"]);
+            let terms = list(&predicted["predictions"][0]["terms"]).iter();
+            let computation: f64 = terms
+                .filter(|term| term["name"].as_str().is_some_and(|name| name.starts_with("computation")))
+                .map(|term| number(&term["seconds"][1]))
+                .sum();
+            let law = 20e-6 * 240.0 * 240.0;
+            let off = computation / law - 1.0;
+            if off.abs() < 0.05 { Ok(()) } else { Err(format!("{computation} s of computation instead of {law} s")) }
+        });
+    });
+}
+
+#[test]
+fn a_prediction_that_leaves_a_cache_says_so() {
+    for_every_mpi(|mpi| {
+        let folder = fresh_dir();
+        let first = run(mpi, "c/283_working_set", folder.path(), 60, 2);
+        let header = std::fs::read_to_string(folder.path().join(first).join("recording.json")).expect("a sealed recording");
+        let header: Value = serde_json::from_str(&header).expect("JSON");
+        let caches = list(&header["host_descriptions"][0]["caches"]);
+        let Some(cache) = caches.iter().find(|cache| cache["level"] == 2) else {
+            return not_applicable("the host does not tell its caches");
+        };
+        let edge = (number(&cache["bytes"]) / 8.0).sqrt();
+        let runs: Vec<String> =
+            [0.5, 0.6, 0.7, 0.8].map(|share| run(mpi, "c/283_working_set", folder.path(), (share * edge) as u64, 2)).into();
+        fit(folder.path(), &runs, &["-o", "m.toml"]);
+        let beyond = (3.0 * edge).round();
+        let predicted = predict(folder.path(), &["m.toml", "-p", &format!("n={},{beyond}", (0.7 * edge).round())]);
+        assert!(predicted["predictions"][0]["caches"].is_null(), "inside: {predicted}");
+        let crossing = &predicted["predictions"][1]["caches"][0];
+        assert_eq!([&crossing["cache"], &crossing["crossing"]], ["L2", "leaves"], "{predicted}");
+        assert!((0.8..1.25).contains(&(number(&crossing["at"]["n"]) / edge)), "{crossing}, not {edge}");
+        let outcome = command(folder.path(), &["predict", "m.toml", "-p", &format!("n={beyond}")]);
+        assert!(outcome.stdout.contains("crosses the L2 cache of "), "{}", outcome.stdout);
     });
 }
 

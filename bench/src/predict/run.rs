@@ -56,7 +56,9 @@ impl<'a> StudyRunner<'a> {
     /// Fits the runs that are known.
     pub(super) fn fit(&self, rounds: usize) -> Result<FittedModel, Error> {
         let recordings = self.study.known.iter().flat_map(|setting| (0..rounds).map(|round| self.recording(*setting, round)));
-        let command: Vec<String> = ["fit", "-o", "model.toml"].map(String::from).into_iter().chain(recordings).collect();
+        // More processes than cores are what some of the studies are about.
+        let command: Vec<String> =
+            ["fit", "-o", "model.toml", "--include", "oversubscribed"].map(String::from).into_iter().chain(recordings).collect();
         self.sintonia.run(&command)?;
         let known = self.predicted(*self.study.known.last().expect("a study knows something"))?;
         Ok(FittedModel { formula: known.formula, error_percent: known.error_percent })

@@ -289,7 +289,11 @@ mod tests {
     fn around_a_ring_every_rank_needs_all_others() {
         let (ring, bcast) = (CollectiveAlgorithm::ScatterRing, CollectiveOp::Broadcast);
         for (size, root) in (2..20).flat_map(|size| (0..size).map(move |root| (size, root))) {
-            assert_eq!(DependencySets::new(ring, bcast, size, root), DependencySets::from_messages(ring, bcast, size, root), "{size} {root}");
+            assert_eq!(
+                DependencySets::new(ring, bcast, size, root),
+                DependencySets::from_messages(ring, bcast, size, root),
+                "{size} {root}"
+            );
         }
     }
 

@@ -13,11 +13,13 @@ use crate::curve::FitError;
 use crate::exact_counts;
 use crate::experiment::{Experiment, PartSeries};
 use crate::fitted_term::{FittedTerm, round_to_four_digits};
+use crate::host_effects::{HostEffects, SchedulingTime};
 use crate::model::{
     CallFormulas, HoldOutValidation, MeasuredParameter, MeasuredSetting, ModelPart, ModelledQuantity, PerformanceModel, PredictionBasis,
     RoleLimit,
 };
 use crate::run::{RANKS_PARAMETER, SiteTraffic};
+use crate::working_set::WorkingSet;
 use sintonia_insight::program_part::ProgramPart;
 
 /// The sum of the parts may be worse than the formula of the total by this many percent of the time, plus noise, and is still used.
@@ -42,6 +44,10 @@ impl PerformanceModel {
             );
         }
         model.noise_percent = round_to_four_digits(model.estimate_noise_percent(experiment));
+        model.host_effects = HostEffects {
+            scheduling: SchedulingTime::from_runs(&experiment.runs),
+            working_set: WorkingSet::from_runs(&experiment.parameters, &experiment.settings, &experiment.runs),
+        };
         Ok(model)
     }
 
@@ -71,6 +77,7 @@ impl PerformanceModel {
             whole: Some(whole),
             uses: PredictionBasis::Parts,
             reference_machine: None,
+            host_effects: HostEffects::default(),
             noise_percent: 0.0,
             validation: None,
             points: points.collect(),

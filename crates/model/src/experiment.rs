@@ -259,7 +259,7 @@ fn core_wait_notes(runs: &[MeasuredRun]) -> Vec<String> {
             ),
             (false, _) => "When that was is not recorded, so its times contain it".to_owned(),
         };
-        Some(format!("warning: {}: {} {how}. Record it again with at most one rank per core", run.name, waits.statement))
+        Some(format!("warning: {}: {} {how}. Record it again where each rank has a core of its own", run.name, waits.statement))
     };
     runs.iter().filter_map(note).collect()
 }
@@ -401,16 +401,11 @@ mod tests {
         let traffic = SiteTraffic { ranks: 2, calls: 4, bytes: 80 };
         MeasuredRun {
             name: name.into(),
-            command: vec![],
             hosts: 1,
             parameters: parameters.iter().map(|(name, value)| (name.to_string(), *value)).collect(),
             seconds,
-            init_finalize_s: 0.0,
-            parts: BTreeMap::new(),
-            functions: BTreeMap::new(),
-            roles: vec![],
             traffic: lines.iter().map(|line| (site("MPI_Send", *line), traffic)).collect(),
-            core_waits: None,
+            ..MeasuredRun::default()
         }
     }
 

@@ -11,6 +11,7 @@ use crate::model::PerformanceModel;
 use crate::predict::{EstimateRange, Predictor};
 use crate::run::RANKS_PARAMETER;
 use crate::sweep::{BestProcessCount, ParameterSweep};
+use crate::working_set::CacheCrossing;
 
 /// With more combinations of the other parameters than this, only the first ones get a sweep.
 pub const MAX_SWEEPS: usize = 16;
@@ -59,8 +60,10 @@ pub struct PredictionRow {
     pub cost: Option<EstimateRange>,
     /// The dominant component, and its share of the time.
     pub dominant: Option<(String, f64)>,
-    /// The largest factor by which a parameter lies outside the measured range; 1 if none does.
+    /// The largest factor by which a parameter lies outside the measured range, above or below; 1 if none does.
     pub extrapolation: f64,
+    /// The caches that the data of a rank leaves or enters on the way from the runs.
+    pub cache_crossings: Vec<CacheCrossing>,
 }
 
 /// Results along a sweep over the number of processes or another parameter.
@@ -174,7 +177,7 @@ impl ForecastContext<'_> {
             alone[ranks] = base;
             // Without a base time, as for a master without workers, there is no speed-up.
             self.model.point_estimate(&alone).filter(|time| time.is_finite())?;
-            self.predictor.speedup(&alone, base, setting)
+            Some(self.with_caches(self.predictor.speedup(&alone, base, setting)?, &alone, setting))
         });
         let per_process = |figure: EstimateRange| processes.map(|processes| figure.map(|value| value / processes));
         Ok(PredictionRow {
@@ -186,7 +189,14 @@ impl ForecastContext<'_> {
             cost: processes.map(|processes| seconds.map(|value| value * processes)),
             dominant: self.dominant_component(setting),
             extrapolation: self.extrapolation_factor(setting),
+            cache_crossings: self.predictor.cache_crossings(setting),
         })
+    }
+
+    /// The speed-up from one setting to another, with the intervals of both times widened by the caches that are crossed.
+    fn with_caches(&self, [low, middle, high]: EstimateRange, alone: &[f64], setting: &[f64]) -> EstimateRange {
+        let [[base_below, base_above], [below, above]] = [alone, setting].map(|at| self.predictor.cache_factors(at));
+        [low * base_below / above, middle, high * base_above / below]
     }
 
     fn forecast_sweep(&self, line: ParameterSweep, efficiency: f64) -> SweepForecast {

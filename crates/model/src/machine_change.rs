@@ -49,6 +49,9 @@ impl PerformanceModel {
                 missing.push(part.name.clone());
             }
         }
+        if let Some(working_set) = &mut self.host_effects.working_set {
+            working_set.set_machine(machine);
+        }
         self.reference_machine = Some(ReferenceMachine {
             name: machine.metadata.name.clone(),
             costs: node_costs(machine),
@@ -79,6 +82,9 @@ impl PerformanceModel {
             };
         }
         model.limits.iter_mut().for_each(|limit| limit.term.scale = Some(MachineScale::Constant(computation)));
+        if let Some(working_set) = &mut model.host_effects.working_set {
+            working_set.set_other_machine(machine);
+        }
         model.name = format!("{} on {}", self.name, machine.metadata.name);
         let factor = computation.map(|factor| format!("{factor:.2}"));
         model.notes.push(format!(

@@ -7,6 +7,7 @@ use sintonia_fit::quantity_kind::QuantityKind;
 use sintonia_formula::Formula;
 
 use crate::fitted_term::FittedTerm;
+use crate::host_effects::HostEffects;
 use sintonia_insight::program_part::PartKind;
 
 /// A performance model.
@@ -32,6 +33,8 @@ pub struct PerformanceModel {
     pub uses: PredictionBasis,
     /// The machine of the runs, if known.
     pub reference_machine: Option<ReferenceMachine>,
+    /// What the host adds to the formulas.
+    pub host_effects: HostEffects,
     /// The spread of repeated runs, in percent.
     pub noise_percent: f64,
     /// How well it predicts the largest runs from the others; `None` if there are too few.

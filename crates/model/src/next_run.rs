@@ -107,7 +107,6 @@ fn adapt_command(runs: &[MeasuredRun], parameters: &[(String, f64)]) -> Vec<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
 
     fn run(n: f64, p: f64) -> MeasuredRun {
         MeasuredRun {
@@ -116,12 +115,7 @@ mod tests {
             hosts: 1,
             parameters: [("n".to_owned(), n), ("p".to_owned(), p)].into(),
             seconds: n,
-            init_finalize_s: 0.0,
-            parts: BTreeMap::new(),
-            functions: BTreeMap::new(),
-            roles: vec![],
-            traffic: BTreeMap::new(),
-            core_waits: None,
+            ..MeasuredRun::default()
         }
     }
 

@@ -3,12 +3,19 @@
 //! Every formula stands for many that explain the measurements as well. A [`ModelSample`] draws one for each term of the model from its
 //! posterior; the interval covers 95 % of the samples. Speed-ups compare two settings within each sample, so that common uncertainty
 //! cancels. The seed is fixed, so results are reproducible.
+//!
+//! The formulas are those of a rank that always has a core, with its data where it was in the runs. What the host adds comes last: the time
+//! that waiting for cores added to the runs, and a wider interval where the data leaves or enters a cache.
 
 use sintonia_fit::SplitMix64;
 
 pub use crate::fitted_term::EstimateRange;
 use crate::fitted_term::{FittedTerm, TermSample};
+use crate::host_effects::SchedulingTime;
 use crate::model::{PerformanceModel, PredictionBasis};
+use crate::run::RANKS_PARAMETER;
+use crate::working_set::{CacheBoundaries, CacheCrossing};
+use sintonia_insight::program_part::PartKind;
 
 /// The number of samples.
 const SAMPLE_COUNT: usize = 1000;
@@ -24,6 +31,7 @@ pub struct Predictor<'a> {
     model: &'a PerformanceModel,
     names: &'a [String],
     samples: Vec<ModelSample<'a>>,
+    caches: Option<CacheBoundaries<'a>>,
 }
 
 struct ModelSample<'a> {
@@ -79,11 +87,51 @@ impl<'a> Predictor<'a> {
                 run_noise: (1.0 + noise).max(0.0),
             }
         });
-        Predictor { model, names, samples: samples.collect() }
+        let ranks = names.iter().position(|name| name == RANKS_PARAMETER);
+        let ranks = ranks.ok_or_else(|| model.fixed.get(RANKS_PARAMETER).copied().unwrap_or(1.0));
+        let measured = || model.points.iter().map(|point| &point.at[..]).collect();
+        let working_set = model.host_effects.working_set.as_ref();
+        let caches = working_set.map(|working_set| CacheBoundaries::new(working_set, names, ranks, measured()));
+        Predictor { model, names, samples: samples.collect(), caches }
     }
 
-    /// The predicted time of one run at a setting.
+    /// The predicted time of one run at a setting, with what the host adds.
     pub fn predict_seconds(&self, setting: &[f64]) -> Option<EstimateRange> {
+        let [low, middle, high] = self.predict_from_formulas(setting)?;
+        let [least, usual, most] = self.model.host_effects.scheduling.map_or([1.0; 3], SchedulingTime::factors);
+        let [below, above] = self.cache_factors(setting);
+        Some([low * least * below, middle * usual, high * most * above])
+    }
+
+    /// The caches that are crossed between the runs and a setting.
+    pub fn cache_crossings(&self, setting: &[f64]) -> Vec<CacheCrossing> {
+        self.caches.as_ref().map_or_else(Vec::new, |caches| caches.crossings(setting))
+    }
+
+    /// The factors on both ends of an interval of the time at a setting, for the caches that are crossed: only computation depends on them.
+    pub fn cache_factors(&self, setting: &[f64]) -> [f64; 2] {
+        let crossings = self.cache_crossings(setting);
+        if crossings.is_empty() {
+            return [1.0; 2];
+        }
+        let product =
+            |is_left| crossings.iter().filter(|crossing| crossing.is_left == is_left).map(|crossing| crossing.slowdown).product::<f64>();
+        let share = self.computation_share(setting);
+        [1.0 - share + share / product(false), 1.0 - share + share * product(true)]
+    }
+
+    /// The share of computation in the time at a setting; all of it where the model has no parts.
+    fn computation_share(&self, setting: &[f64]) -> f64 {
+        let seconds = |is_counted: fn(PartKind) -> bool| -> f64 {
+            let parts = self.model.parts.iter().filter(|part| is_counted(part.kind));
+            parts.filter_map(|part| part.term.point_estimate(self.names, setting)).sum()
+        };
+        let (all, computation) = (seconds(|_| true), seconds(|kind| kind == PartKind::Computation));
+        if all > 0.0 && all.is_finite() { computation / all } else { 1.0 }
+    }
+
+    /// The time of one run according to the formulas.
+    fn predict_from_formulas(&self, setting: &[f64]) -> Option<EstimateRange> {
         let whole = self.model.whole.as_ref().and_then(|whole| whole.curve.as_ref());
         if let (PredictionBasis::Whole, Some(curve), false) = (self.model.uses, whole, self.model.is_on_other_machine()) {
             return Some(curve.predict(setting).map(|value| value.max(0.0)));

@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, HashMap};
 
 use sintonia_insight::critical_path::CriticalPathProfile;
-use sintonia_insight::gaps::RecordingGaps;
 use sintonia_insight::segment::{self, Segment};
 use sintonia_insight::wait_states::{self, WaitInstance};
 use sintonia_mpi::{FunctionId, FunctionRole};
@@ -16,18 +15,18 @@ use sintonia_program::graph::{NodeVisits, ProgramGraph, ProgramRole};
 use sintonia_program::history::{History, Location};
 use sintonia_program::process_group::SingleProcess;
 use sintonia_recording::Recording;
+use sintonia_recording::definitions::parse_ranks;
+use sintonia_recording::header::RecordingHeader;
+use sintonia_recording::host::{CacheDescription, ProcessMemory};
 
-use crate::undisturbed;
+use crate::undisturbed::UndisturbedTimes;
 use sintonia_insight::program_part::{OperationSite, ProgramPart};
-
-/// A run that waited for cores for a larger share of its time, nobody knows when, is refused.
-const MAX_KEPT_SHARE: f64 = 0.2;
 
 /// The parameter that is the number of ranks.
 pub const RANKS_PARAMETER: &str = "p";
 
 /// One run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MeasuredRun {
     /// Its name: the path of the recording.
     pub name: String,
@@ -49,8 +48,23 @@ pub struct MeasuredRun {
     pub roles: Vec<RoleTime>,
     /// The traffic of each operation site.
     pub traffic: BTreeMap<OperationSite, SiteTraffic>,
-    /// The waiting for a core that its times do not contain, if it was noticeable.
+    /// Seconds that waiting for cores added to its time, which does not contain them; `None` if it is not known when ranks waited.
+    pub scheduling_s: Option<f64>,
+    /// The waiting for a core, if it was noticeable.
     pub core_waits: Option<RunCoreWaits>,
+    /// Its memory, if it is known.
+    pub memory: Option<RunMemory>,
+}
+
+/// The memory of a run, and the caches of its first host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunMemory {
+    /// Bytes that the rank with most used after `MPI_Init`.
+    pub working_set_bytes: u64,
+    /// Logical processors of the host.
+    pub processors: usize,
+    /// Its caches, nearest first, each with the number of processors that share it.
+    pub caches: Vec<(CacheDescription, usize)>,
 }
 
 /// How a run was affected by waiting for a core.
@@ -60,7 +74,7 @@ pub struct RunCoreWaits {
     pub statement: String,
     /// Seconds of the run as recorded.
     pub recorded_s: f64,
-    /// Whether the waiting was removed. It cannot be if only its sum is known; a run with much of it is refused.
+    /// Whether the waiting was removed. It cannot be if only its sum is known.
     pub is_removed: bool,
     /// Whether the times of its communication are known; otherwise they are lower bounds.
     pub has_communication: bool,
@@ -110,16 +124,6 @@ pub enum RunError {
     /// It cannot be replayed.
     #[error(transparent)]
     Replay(#[from] sintonia_insight::Error),
-    /// It is incomplete.
-    #[error("{name}: rank {rank} is incomplete ({why}), so the time of this run is meaningless; record it again")]
-    Incomplete {
-        /// The recording.
-        name: String,
-        /// The rank.
-        rank: u32,
-        /// What is missing.
-        why: String,
-    },
     /// A parameter is named like the number of ranks, with another value.
     #[error(
         "{name}: the parameter {RANKS_PARAMETER} is {given}, but the run had {ranks} ranks; {RANKS_PARAMETER} is always the number of ranks"
@@ -131,17 +135,6 @@ pub enum RunError {
         given: f64,
         /// The number of ranks.
         ranks: usize,
-    },
-    /// Its ranks waited for a core, and it is not known when.
-    #[error(
-        "{name}: {statement} When that was is not recorded, so its times say little about the program; record it again with at most one rank \
-         per core"
-    )]
-    CoreShortage {
-        /// The recording.
-        name: String,
-        /// What happened.
-        statement: String,
     },
     /// It holds no calls.
     #[error("{name} holds no MPI calls: there is nothing to fit")]
@@ -170,38 +163,39 @@ impl MeasuredRun {
             functions: BTreeMap::new(),
             roles: Vec::new(),
             traffic: BTreeMap::new(),
+            scheduling_s: None,
             core_waits: None,
+            memory: RunMemory::from_header(&recording.header),
         };
         let shortage = CoreShortage::from_recording(recording)?;
-        let mut recorded_s = None;
+        let recorded_s;
         if recording.header.profile {
             // Profiles have neither order nor waits, only the total time.
             let efficiency = sintonia_insight::RunEfficiency::from_recording(name, recording, &SingleProcess, progress)?;
             run.seconds = efficiency.work_s;
-            run.core_waits = shortage.map(|shortage| kept_core_waits(name, recording, &shortage)).transpose()?;
+            recorded_s = run.seconds;
+            run.core_waits = shortage.map(|shortage| RunCoreWaits::kept(&shortage, &recording.header));
         } else {
             let mut history = History::read(recording, &SingleProcess, progress)?;
-            match shortage {
-                Some(shortage) if undisturbed::knows_when(recording) => {
-                    let undisturbed = undisturbed::remove_core_waits(recording, history)?;
-                    history = undisturbed.history;
-                    recorded_s = Some(undisturbed.recorded_s);
-                    run.core_waits = Some(RunCoreWaits {
-                        statement: shortage.statement(&recording.header),
-                        recorded_s: undisturbed.recorded_s,
-                        is_removed: true,
-                        has_communication: undisturbed.has_communication,
-                    });
-                }
-                shortage => run.core_waits = shortage.map(|shortage| kept_core_waits(name, recording, &shortage)).transpose()?,
+            recorded_s = RunSpan::from_history(&history).map_or(0.0, |span| ns_to_seconds(span.length()));
+            let mut has_communication = true;
+            if let Some(times) = undisturbed_times(recording, &history, shortage.is_some())? {
+                has_communication = times.has_communication;
+                history = times.apply(recording, history);
+                run.scheduling_s = Some(0.0);
             }
             let graph = ProgramGraph::from_history(recording, &history, &SingleProcess, progress)?;
             run.analyse(recording, &history, &graph)?;
+            let is_removed = run.scheduling_s.is_some();
+            run.scheduling_s = run.scheduling_s.map(|_| (recorded_s - run.seconds).max(0.0));
+            run.core_waits = shortage.map(|shortage| RunCoreWaits {
+                recorded_s,
+                is_removed,
+                has_communication,
+                ..RunCoreWaits::kept(&shortage, &recording.header)
+            });
         }
-        if let Some((rank, why)) = RecordingGaps::from_recording(recording, &SingleProcess).incomplete.into_iter().next() {
-            return Err(RunError::Incomplete { name: name.to_owned(), rank, why });
-        }
-        run.init_finalize_s = (total_seconds(recording) - recorded_s.unwrap_or(run.seconds)).max(0.0);
+        run.init_finalize_s = (total_seconds(recording) - recorded_s).max(0.0);
         Ok(run)
     }
 
@@ -240,13 +234,42 @@ fn part_functions(recording: &Recording, graph: &ProgramGraph) -> BTreeMap<Progr
     named.into_iter().map(|(_, part, function)| (part, function)).collect()
 }
 
-/// Waiting for a core that cannot be removed from the times of a run; an error if it is too much of them.
-fn kept_core_waits(name: &str, recording: &Recording, shortage: &CoreShortage) -> Result<RunCoreWaits, RunError> {
-    let statement = shortage.statement(&recording.header);
-    if shortage.share() > MAX_KEPT_SHARE {
-        return Err(RunError::CoreShortage { name: name.to_owned(), statement });
+/// The times of the calls without waiting for a core; `None` if it is not known when ranks waited. A run in which the waiting was not
+/// noticeable and that cannot be replayed keeps its times.
+fn undisturbed_times(recording: &Recording, history: &History, is_noticeable: bool) -> Result<Option<UndisturbedTimes>, RunError> {
+    if !UndisturbedTimes::are_known(recording) {
+        return Ok(None);
     }
-    Ok(RunCoreWaits { statement, recorded_s: 0.0, is_removed: false, has_communication: true })
+    match UndisturbedTimes::replay(recording, history) {
+        Err(error) if is_noticeable => Err(error.into()),
+        replayed => Ok(replayed.ok()),
+    }
+}
+
+impl RunCoreWaits {
+    /// Waiting for a core that is in the times of a run.
+    fn kept(shortage: &CoreShortage, header: &RecordingHeader) -> RunCoreWaits {
+        RunCoreWaits { statement: shortage.statement(header), recorded_s: 0.0, is_removed: false, has_communication: true }
+    }
+}
+
+impl RunMemory {
+    /// The memory of a run; `None` if it is not known of all ranks, or if the caches are not.
+    fn from_header(header: &RecordingHeader) -> Option<RunMemory> {
+        let host = header.host_descriptions.first().filter(|host| !host.caches.is_empty())?;
+        let all: Vec<ProcessMemory> = header.ranks.iter().map(|rank| rank.memory).collect::<Option<_>>()?;
+        let caches = host.caches.iter().map(|cache| (cache.clone(), count_processors(&cache.processors)));
+        Some(RunMemory {
+            working_set_bytes: all.iter().map(ProcessMemory::working_set_bytes).max()?,
+            processors: count_processors(&host.processors),
+            caches: caches.collect(),
+        })
+    }
+}
+
+/// The number of processors of a list such as `0-3,8`; at least one.
+fn count_processors(list: &str) -> usize {
+    parse_ranks(list.trim()).map_or(1, |processors| processors.len().max(1))
 }
 
 impl RoleTime {

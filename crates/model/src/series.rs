@@ -12,6 +12,7 @@ use sintonia_fit::table::MeasurementSeries;
 use crate::curve::{FitError, FittedCurve};
 use crate::exact_counts;
 use crate::fitted_term::{FittedTerm, round_to_four_digits};
+use crate::host_effects::HostEffects;
 use crate::model::{MeasuredParameter, MeasuredSetting, ModelledQuantity, PerformanceModel, PredictionBasis};
 
 /// The form of the curve.
@@ -114,6 +115,7 @@ impl PerformanceModel {
             whole: Some(term),
             uses: PredictionBasis::Whole,
             reference_machine: None,
+            host_effects: HostEffects::default(),
             validation: None,
             points: values.map(|(at, value)| MeasuredSetting { at: at.clone(), value }).collect(),
         })

@@ -229,6 +229,7 @@ mod tests {
             whole: None,
             uses: PredictionBasis::Parts,
             reference_machine: None,
+            host_effects: Default::default(),
             noise_percent: 0.0,
             validation: None,
             points: vec![],

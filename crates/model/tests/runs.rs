@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use sintonia_insight::program_part::{OperationSite, ProgramPart};
 use sintonia_machine::Machine;
 use sintonia_model::experiment::Experiment;
+use sintonia_model::host_effects::HostEffects;
 use sintonia_model::master_worker::{MasterWorkerError, MasterWorkerRun};
 use sintonia_model::model::{PerformanceModel, PredictionBasis};
 use sintonia_model::predict::Predictor;
 use sintonia_model::run::{MeasuredRun, RunError, SiteTraffic};
-use sintonia_recording::header::ProcessExit;
-use sintonia_recording::host::{OffCpuSource, ThreadUsage};
+use sintonia_model::run_selection::{RunDefect, RunSelection};
+use sintonia_recording::header::{ProcessExit, RecordingHeader};
+use sintonia_recording::host::{CacheDescription, HostDescription, OffCpuSource, ProcessMemory, ThreadUsage};
 use sintonia_recording::off_cpu::{OffCpuInterval, ThreadOffCpu};
 use sintonia_recording::testing::*;
 
@@ -59,19 +61,73 @@ fn what_a_rank_spends_without_waiting_is_known_wherever_the_path_went() {
     assert_eq!(run.traffic[&spot("MPI_Send", 2)], SiteTraffic { ranks: 1, calls: 1, bytes: 8 });
 }
 
+/// A selection after these runs of two ranks, `n` being the place in the list.
+fn selected(include: &[RunDefect], headers: &[fn(&mut RecordingHeader)]) -> RunSelection {
+    let mut selection = RunSelection::including(include.iter().copied());
+    for (index, change) in headers.iter().enumerate() {
+        let recording = record_calls(late()).with_header(|header| {
+            header.parameters = [("n".to_owned(), (1 << index) as f64)].into();
+            change(header);
+        });
+        selection.read(&format!("{index}.sin"), &recording, &|| {}).unwrap();
+    }
+    selection
+}
+
+/// What is wrong, if one run of these is of no use.
+fn refusal(change: fn(&mut RecordingHeader)) -> String {
+    let none: fn(&mut RecordingHeader) = |_| {};
+    selected(&[], &[none, none, change]).into_study(|runs| ScalingStudy::from_runs(runs, None, None, None)).unwrap_err().to_string()
+}
+
 #[test]
-fn a_run_that_is_not_there_completely_is_refused() {
-    let recording = record_calls(late());
-    let mut header = recording.header.clone();
-    header.ranks[1].end = ProcessExit::CutShort;
-    header.write(recording.path()).unwrap();
-    let cut = sintonia_recording::Recording::open(recording.path()).unwrap();
-    assert!(matches!(MeasuredRun::from_recording("cut.sin", &cut, &|| {}), Err(RunError::Incomplete { rank: 1, .. })));
-    header.ranks[1].end = ProcessExit::Finalized;
-    header.parameters = [("p".to_owned(), 7.0)].into();
-    header.write(recording.path()).unwrap();
-    let other = sintonia_recording::Recording::open(recording.path()).unwrap();
-    assert!(matches!(MeasuredRun::from_recording("other.sin", &other, &|| {}), Err(RunError::RanksMismatch { ranks: 2, .. })));
+fn runs_that_failed_or_are_cut_or_had_too_few_cores_are_left_out_with_the_reason() {
+    let failed = refusal(|header| header.exit_status = Some(3));
+    assert!(failed.contains("not enough recordings") && failed.contains("measure n = 4 next"), "{failed}");
+    let how =
+        "Left out (2.sin: its command ended with exit status 3). Record these runs again, or fit them all the same with --include failed";
+    assert!(failed.ends_with(how), "{failed}");
+    let cut = refusal(|header| header.ranks[1].end = ProcessExit::CutShort);
+    assert!(cut.contains("2.sin: rank 1 is incomplete (cut short)") && cut.ends_with("--include truncated"), "{cut}");
+    let killed = refusal(|header| {
+        header.exit_status = Some(137);
+        header.ranks.pop();
+    });
+    let why = "2.sin: its command ended with exit status 137 (signal 9), and rank 1 is incomplete (no data)";
+    assert!(killed.contains(why) && killed.ends_with("--include failed,truncated"), "{killed}");
+    let aborted = refusal(|header| header.ranks[0].end = ProcessExit::Aborted);
+    assert!(aborted.contains("2.sin: rank 0 called MPI_Abort") && aborted.ends_with("--include failed"), "{aborted}");
+    let lost = refusal(|header| header.ranks[0].dropped = 7);
+    assert!(lost.contains("2.sin: calls of rank 0 were lost") && lost.ends_with("--include truncated"), "{lost}");
+    let crowded = refusal(|header| {
+        header.host_descriptions = vec![HostDescription { processors: "0".into(), ..HostDescription::default() }];
+        header.ranks.iter_mut().for_each(|rank| rank.usage = vec![usage(500, "0")]);
+    });
+    assert!(crowded.contains("2.sin: 2 ranks shared 1 core: ") && crowded.ends_with("--include oversubscribed"), "{crowded}");
+}
+
+#[test]
+fn a_run_of_another_library_is_left_out() {
+    let other = refusal(|header| header.mpi.library = "MPICH 4.0".into());
+    assert!(other.contains("2.sin: it ran with MPICH 4.0, most others with ") && other.ends_with("--include different"), "{other}");
+}
+
+#[test]
+fn a_run_that_is_left_out_or_included_all_the_same_is_named_in_the_model() {
+    let change: [fn(&mut RecordingHeader); 5] = [|_| {}, |_| {}, |_| {}, |_| {}, |header| header.exit_status = Some(3)];
+    let notes = |include: &[RunDefect]| {
+        let study = selected(include, &change).into_study(|runs| ScalingStudy::from_runs(runs, None, None, None)).unwrap();
+        (study.runs, study.model.notes.first().cloned().unwrap_or_default())
+    };
+    let left_out = "warning: 4.sin is left out: its command ended with exit status 3 (`--include failed` fits it all the same)";
+    assert_eq!(notes(&[]), (4, left_out.to_owned()));
+    assert_eq!(notes(&[RunDefect::Failed]), (5, "warning: 4.sin is fitted although its command ended with exit status 3".to_owned()));
+}
+
+#[test]
+fn a_parameter_that_contradicts_the_number_of_ranks_is_refused() {
+    let recording = record_calls(late()).with_header(|header| header.parameters = [("p".to_owned(), 7.0)].into());
+    assert!(matches!(MeasuredRun::from_recording("other.sin", &recording, &|| {}), Err(RunError::RanksMismatch { ranks: 2, .. })));
 }
 
 /// A program that computes for n²/p ms and reduces 8n bytes in n ms.
@@ -173,23 +229,105 @@ fn the_formula_of_crowded_runs_is_that_of_the_others_and_says_so() {
     assert!(crowded.to_text().contains("without that time"), "the model file says it");
 }
 
+/// A thread that waited for so many of 1000 ns.
+fn usage(waiting: u64, affinity: &str) -> ThreadUsage {
+    let affinity = affinity.to_owned();
+    ThreadUsage { elapsed_ns: 1000, cpu_ns: 1000 - waiting, waiting_ns: Some(waiting), affinity, ..ThreadUsage::default() }
+}
+
 #[test]
-fn a_run_that_waited_for_cores_nobody_knows_when_is_refused_or_reported() {
-    let recording = |waiting: u64| {
-        let usage = ThreadUsage { elapsed_ns: 1000, cpu_ns: 1000 - waiting, waiting_ns: Some(waiting), ..ThreadUsage::default() };
-        record_calls(late()).with_header(|header| {
-            header.ranks.iter_mut().for_each(|rank| {
-                (rank.usage, rank.off_cpu) = (vec![usage.clone()], Some(OffCpuSource::Totals));
-            })
-        })
+fn a_run_that_waited_for_cores_nobody_knows_when_is_left_out_or_reported() {
+    let much = refusal(|header| {
+        header.ranks.iter_mut().for_each(|rank| (rank.usage, rank.off_cpu) = (vec![usage(500, "")], Some(OffCpuSource::Totals)));
+    });
+    assert!(much.contains("50 %") && much.contains("when that was is not recorded") && much.ends_with("--include preempted"), "{much}");
+    let read = |waiting| {
+        let recording = record_calls(late()).with_header(|header| {
+            header.ranks.iter_mut().for_each(|rank| (rank.usage, rank.off_cpu) = (vec![usage(waiting, "")], Some(OffCpuSource::Totals)));
+        });
+        MeasuredRun::from_recording("run.sin", &recording, &|| {}).unwrap()
     };
-    let read = |waiting| MeasuredRun::from_recording("run.sin", &recording(waiting), &|| {});
-    let error = read(500).unwrap_err().to_string();
-    assert!(error.contains("50 %") && error.contains("When that was is not recorded"), "{error}");
-    let little = read(150).unwrap();
-    assert_eq!(little.seconds, 0.090);
+    let little = read(150);
+    assert_eq!((little.seconds, little.scheduling_s), (0.090, None));
     assert!(!little.core_waits.unwrap().is_removed);
-    assert_eq!(read(0).unwrap().core_waits, None);
+    assert_eq!(read(0).core_waits, None);
+}
+
+/// A run of two ranks that compute for `n` ms, of which another program has the core of each for two hundredths in the middle, and then reduce.
+fn preempted(n: u64) -> MeasuredRun {
+    let lost = n * n / 50;
+    let agree = collective("MPI_Allreduce").sent(8).received(8).line(2);
+    let calls = rank(10, vec![agree.at_ms(10 + n * n + lost, 12 + n * n + lost)], 13 + n * n + lost);
+    let middle = (10 + n * n / 2) as i64 * 1_000_000;
+    let lost_ns = lost * 1_000_000;
+    let wait = OffCpuInterval { begin: middle, end: middle + lost_ns as i64, waiting_ns: lost_ns, ..OffCpuInterval::default() };
+    let builder =
+        (0..2).fold(RecordingBuilder::new(), |builder, _| builder.rank(calls.clone()).off_cpu(&[ThreadOffCpu::new(0, vec![wait])]));
+    let recording = builder.header(|header| header.parameters = [("n".to_owned(), n as f64)].into()).write();
+    MeasuredRun::from_recording("preempted.sin", &recording, &|| {}).unwrap()
+}
+
+#[test]
+fn computation_is_time_on_a_core_however_little_was_lost() {
+    let run = preempted(50);
+    assert_eq!(run.core_waits, None, "two hundredths are not noticeable");
+    assert!((run.seconds - 2.503).abs() < 1e-9 && (run.scheduling_s.unwrap() - 0.050).abs() < 1e-9, "{run:?}");
+    let computation = ProgramPart::Computation { from: spot("MPI_Init", 1), to: spot("MPI_Allreduce", 2) };
+    assert!((run.parts[&computation].mean_rank_s - 2.5).abs() < 1e-9, "{:?}", run.parts);
+}
+
+#[test]
+fn what_waiting_for_cores_adds_is_in_the_prediction_and_not_in_the_formula() {
+    let runs = [20, 40, 60, 80].map(preempted).into();
+    let model = PerformanceModel::from_experiment("sized", &Experiment::from_runs(runs, None).unwrap()).unwrap();
+    let scheduling = model.host_effects.scheduling.unwrap();
+    assert!((scheduling.mean_percent - 2.0).abs() < 0.1, "{scheduling:?}");
+    let names = model.parameter_names();
+    let formula = model.point_estimate(&[160.0]).unwrap();
+    let [low, middle, high] = Predictor::new(&model, &names).predict_seconds(&[160.0]).unwrap();
+    assert!((formula / 25.603 - 1.0).abs() < 0.01, "{formula}: {}", model.formula());
+    assert!(
+        (middle / formula - 1.0 - scheduling.mean_percent / 100.0).abs() < 1e-9 && low < 26.1 && 26.1 < high * 1.001,
+        "{low} {middle} {high}"
+    );
+}
+
+/// A run on `n` by `n` numbers in memory, on a host with a second-level cache of 2 MiB.
+fn in_memory(n: u64) -> MeasuredRun {
+    let calls =
+        rank(10, vec![collective("MPI_Allreduce").sent(8).received(8).line(2).at_ms(10 + n * n / 100, 11 + n * n / 100)], 12 + n * n / 100);
+    let recording = RecordingBuilder::new().ranks([calls.clone(), calls]).header(|header| {
+        let cache = |level, bytes, processors: &str| CacheDescription { level, bytes, processors: processors.into() };
+        header.parameters = [("n".to_owned(), n as f64)].into();
+        header.host_descriptions = vec![HostDescription {
+            processors: "0-3".into(),
+            caches: vec![cache(1, 48 << 10, "0"), cache(2, 2 << 20, "0"), cache(3, 64 << 20, "0-3")],
+            ..HostDescription::default()
+        }];
+        let (initial_bytes, mapped_growth_bytes) = (30 << 20, 5 << 20);
+        let peak_bytes = initial_bytes + mapped_growth_bytes + (1 << 20) + 8 * n * n;
+        header.ranks.iter_mut().for_each(|rank| rank.memory = Some(ProcessMemory { initial_bytes, peak_bytes, mapped_growth_bytes }));
+    });
+    MeasuredRun::from_recording("memory.sin", &recording.write(), &|| {}).unwrap()
+}
+
+#[test]
+fn a_prediction_with_more_data_than_a_cache_holds_is_wider_above_and_says_where_it_left_it() {
+    let runs = [200, 300, 400, 500].map(in_memory).into();
+    let model = PerformanceModel::from_experiment("memory", &Experiment::from_runs(runs, None).unwrap()).unwrap();
+    let read = PerformanceModel::parse(&model.to_text(), std::path::Path::new("m")).unwrap();
+    assert_eq!(read, model);
+    let names = model.parameter_names();
+    let predictor = Predictor::new(&model, &names);
+    assert!(predictor.cache_crossings(&[500.0]).is_empty());
+    let crossings = predictor.cache_crossings(&[1000.0]);
+    let [crossing] = &crossings[..] else { panic!("{crossings:?}") };
+    assert!(crossing.cache == "L2" && crossing.is_left && (crossing.at[0] - 512.0).abs() < 2.0, "{crossing:?}");
+    let own = PerformanceModel { host_effects: HostEffects::default(), ..model.clone() };
+    let [low, middle, high] = predictor.predict_seconds(&[1000.0]).unwrap();
+    let [own_low, own_middle, own_high] = Predictor::new(&own, &names).predict_seconds(&[1000.0]).unwrap();
+    assert_eq!((low, middle), (own_low, own_middle));
+    assert!(high > 1.9 * own_high && high <= crossing.slowdown * own_high, "{high}, not {own_high}: almost all of the time is computation");
 }
 
 /// A machine with these costs of addition and allreduce.

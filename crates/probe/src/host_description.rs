@@ -6,12 +6,15 @@
 use std::sync::{Mutex, MutexGuard};
 
 use sintonia_recording::definitions::DefinitionRecord;
-use sintonia_recording::host::HostDescription;
+use sintonia_recording::host::{CacheDescription, HostDescription};
 
 use crate::control_group::GroupLimits;
 use crate::process;
 use crate::processor_set;
 use crate::system_files::{KernelFiles, SystemFiles};
+
+/// No processor has more caches than this.
+const MAX_CACHES: u32 = 16;
 
 /// What was read at the start, for the end.
 static AT_START: Mutex<Option<(HostDescription, GroupLimits)>> = Mutex::new(None);
@@ -26,6 +29,7 @@ pub(crate) fn define(name: &str) {
     if is_first_on_host() {
         add_topology(&mut host, &KernelFiles);
         add_processor(&mut host, &KernelFiles);
+        add_caches(&mut host, &KernelFiles);
     }
     process::define(&DefinitionRecord::Host(host.clone()));
     let limits = GroupLimits::read(&KernelFiles);
@@ -110,10 +114,32 @@ fn add_processor(host: &mut HostDescription, files: &impl SystemFiles) {
     host.cpu_model = values("model name").next();
     let frequencies: Vec<f64> = values("cpu MHz").filter_map(|text| text.parse().ok()).collect();
     host.current_mhz = (!frequencies.is_empty()).then(|| frequencies.iter().sum::<f64>() / frequencies.len() as f64);
-    let first = processor_set::parse(&host.processors).and_then(|all| all.first().copied()).unwrap_or(0);
+    let first = first_processor(host);
     let in_khz = || files.number(&format!("/sys/devices/system/cpu/cpu{first}/cpufreq/base_frequency")).map(|khz| khz / 1000.0);
     let nominal = || files.number(&format!("/sys/devices/system/cpu/cpu{first}/acpi_cppc/nominal_freq")).filter(|mhz| *mhz > 0.0);
     host.base_mhz = in_khz().or_else(nominal).or_else(|| host.cpu_model.as_deref().and_then(frequency_in_name));
+}
+
+/// Caches that hold data, of the first processor.
+fn add_caches(host: &mut HostDescription, files: &impl SystemFiles) {
+    let first = first_processor(host);
+    let read = |index: u32, name: &str| {
+        files.read(&format!("/sys/devices/system/cpu/cpu{first}/cache/index{index}/{name}")).map(|text| text.trim().to_string())
+    };
+    let cache = |index: u32| {
+        let level = read(index, "level")?.parse().ok()?;
+        let bytes = read(index, "size")?.strip_suffix('K')?.parse::<u64>().ok()? << 10;
+        Some(CacheDescription { level, bytes, processors: read(index, "shared_cpu_list").unwrap_or_default() })
+    };
+    let indices = (0..MAX_CACHES).take_while(|index| read(*index, "type").is_some());
+    let with_data = indices.filter(|index| read(*index, "type").is_some_and(|kind| kind != "Instruction"));
+    host.caches = with_data.filter_map(cache).collect();
+    host.caches.sort_by_key(|cache| cache.level);
+}
+
+/// The first processor that is online.
+fn first_processor(host: &HostDescription) -> u32 {
+    processor_set::parse(&host.processors).and_then(|all| all.first().copied()).unwrap_or(0)
 }
 
 /// The frequency in a name such as `Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz`, in MHz.
@@ -158,7 +184,22 @@ mod tests {
             files.0.push((format!("{folder}/thread_siblings_list"), format!("{siblings}\n")));
             files.0.push((format!("{folder}/core_siblings_list"), format!("{socket}\n")));
         }
+        for (index, kind, level, size, shared) in [
+            (0, "Data", 1, "32K", "0,4"),
+            (1, "Instruction", 1, "32K", "0,4"),
+            (2, "Unified", 2, "1024K", "0,4"),
+            (3, "Unified", 3, "36608K", "0-1,4-5"),
+        ] {
+            let folder = format!("/sys/devices/system/cpu/cpu0/cache/index{index}");
+            for (name, text) in [("type", kind), ("level", &level.to_string()), ("size", size), ("shared_cpu_list", shared)] {
+                files.0.push((format!("{folder}/{name}"), format!("{text}\n")));
+            }
+        }
         files
+    }
+
+    fn cache(level: u32, kib: u64, processors: &str) -> CacheDescription {
+        CacheDescription { level, bytes: kib << 10, processors: processors.into() }
     }
 
     #[test]
@@ -167,6 +208,7 @@ mod tests {
         let mut host = describe("node", &files);
         add_topology(&mut host, &files);
         add_processor(&mut host, &files);
+        add_caches(&mut host, &files);
         let expected = HostDescription {
             name: "node".into(),
             processors: "0-6".into(),
@@ -179,6 +221,7 @@ mod tests {
             current_mhz: Some(1500.0),
             kernel: Some("5.14.0-427.el9.x86_64".into()),
             memory_bytes: Some(24_682_416 * 1024),
+            caches: vec![cache(1, 32, "0,4"), cache(2, 1024, "0,4"), cache(3, 36608, "0-1,4-5")],
             load_at_start: Some([0.5, 1.25, 2.0]),
             load_at_end: None,
         };
@@ -200,6 +243,7 @@ mod tests {
         let mut host = describe("node", &files);
         add_topology(&mut host, &files);
         add_processor(&mut host, &files);
+        add_caches(&mut host, &files);
         assert_eq!(host, HostDescription { name: "node".into(), ..HostDescription::default() });
     }
 }

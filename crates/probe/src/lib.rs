@@ -31,6 +31,7 @@ mod off_cpu;
 mod openmp;
 mod perf_event;
 mod process;
+mod process_memory;
 mod processor_set;
 mod profile;
 mod python;

@@ -18,13 +18,13 @@
 //! 9. Hosts are compared: the first messages, and only if all ranks are recorded.
 //! 10. Tuning is given the rank, and holds the program until its hooks are in place. It needs the ids of step 8.
 //! 11. World, clock and modules are defined, with what `MPI_Init` has loaded. The affinity of the calling thread is read again: some
-//!     libraries bind processes inside `MPI_Init`. From here on, calls that use files are observed.
+//!     libraries bind processes inside `MPI_Init`. The size of the process is read. From here on, calls that use files are observed.
 //! 12. Before `MPI_Finalize` ([`before_finalize`]) tuning ends, then hosts are compared again and files sent: the last messages. A process
 //!     that sends its files ends its recording first (step 13).
-//! 13. After `MPI_Finalize`, at exit, or before `MPI_Abort` ([`end`]), the load of the host, what threads used, whether their times off the
-//!     processor are known, the last clock reading, the
-//!     modules and the end are defined. Then the state becomes `Ended`, so that no thread begins another call (not before `MPI_Abort`,
-//!     which may return). Then threads write their blocks, and last the memory that is not mapped is written.
+//! 13. After `MPI_Finalize`, at exit, or before `MPI_Abort` ([`end`]), the load of the host, what threads used, the memory of the process,
+//!     whether their times off the processor are known, the last clock reading, the modules and the end are defined. Then the state becomes
+//!     `Ended`, so that no thread begins another call (not before `MPI_Abort`, which may return). Then threads write their blocks, and last
+//!     the memory that is not mapped is written.
 //!
 //! A process in which MPI was initialised unseen skips steps 8 to 11 and registers its communicators and its world in [`begin`], without
 //! messages. With sessions, [`on_session_initialized`] takes the place of steps 8 to 11, also without messages.
@@ -53,6 +53,7 @@ use crate::library::{self, Handle, ProgramMpi};
 use crate::off_cpu;
 use crate::openmp;
 use crate::process::{self, ProcessState};
+use crate::process_memory;
 use crate::requests::REQUESTS;
 use crate::sampling;
 use crate::settings::settings;
@@ -165,6 +166,7 @@ pub(crate) fn on_initialized(library: &ProgramMpi) {
     }
     define_world(library, world);
     thread_usage::initialized();
+    process_memory::initialized();
     process::define(&DefinitionRecord::Clock(clock::reading()));
     process::define_modules();
     file_io::start();
@@ -215,6 +217,7 @@ pub(crate) fn end(how: &str) {
     let _guard = CancellationGuard::new();
     host_description::define_end();
     thread_usage::define_all();
+    process_memory::define();
     if let Some(thread) = thread::existing() {
         thread.off_cpu.verify();
     }

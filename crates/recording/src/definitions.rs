@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::{HostDescription, OffCpuSource, ProcessLimits, ThreadUsage};
+use crate::host::{HostDescription, OffCpuSource, ProcessLimits, ProcessMemory, ThreadUsage};
 
 /// Version of the recording format written by this version of Sintonia.
 pub const FORMAT_VERSION: u32 = 1;
@@ -56,6 +56,8 @@ pub enum DefinitionRecord {
     Host(HostDescription),
     /// Limits of its control group; the latest counts.
     Limits(ProcessLimits),
+    /// Its resident memory; the latest counts.
+    Memory(ProcessMemory),
     /// What a thread used; the latest of each thread counts.
     Usage(ThreadUsage),
     /// How it is known when its threads were off the processor; the latest counts.

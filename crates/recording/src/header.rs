@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::definitions::{CountersDefinition, MAX_RANKS, SamplingDefinition};
 use crate::error::Error;
-use crate::host::{HostDescription, OffCpuSource, ProcessLimits, ThreadUsage};
+use crate::host::{HostDescription, OffCpuSource, ProcessLimits, ProcessMemory, ThreadUsage};
 use crate::json;
 
 /// File name inside a recording. Its presence marks the recording as sealed.
@@ -128,6 +128,9 @@ pub struct RecordedRank {
     /// Limits that a control group set for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<ProcessLimits>,
+    /// Its resident memory; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<ProcessMemory>,
     /// How it is known when its threads were off the processor; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off_cpu: Option<OffCpuSource>,

@@ -37,12 +37,46 @@ pub struct HostDescription {
     /// Size of the memory in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
+    /// Data caches of the first processor, nearest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub caches: Vec<CacheDescription>,
     /// Load average over one, five and fifteen minutes at the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_at_start: Option<[f64; 3]>,
     /// The same at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_at_end: Option<[f64; 3]>,
+}
+
+/// A cache that holds data.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CacheDescription {
+    /// Its level: 1, 2, 3.
+    pub level: u32,
+    /// Its size.
+    pub bytes: u64,
+    /// Logical processors that share it, as ranges.
+    pub processors: String,
+}
+
+/// Resident memory of a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProcessMemory {
+    /// Its size after `MPI_Init`.
+    pub initial_bytes: u64,
+    /// Its largest size until the end.
+    pub peak_bytes: u64,
+    /// Growth, from `MPI_Init` to the end, of what is in it of mapped files and shared memory: buffers of the MPI library and of the recording.
+    pub mapped_growth_bytes: u64,
+}
+
+impl ProcessMemory {
+    /// Memory that the program used after `MPI_Init` beyond what the process had then: most of the data it works on.
+    pub fn working_set_bytes(&self) -> u64 {
+        self.peak_bytes.saturating_sub(self.initial_bytes).saturating_sub(self.mapped_growth_bytes)
+    }
 }
 
 /// Limits that a control group sets for a process.

@@ -23,6 +23,7 @@ impl Recording {
             rank.calls = threads.iter().map(ThreadExcerpt::counted_calls).sum();
             rank.threads = threads.len() as u32;
             rank.usage.clear();
+            rank.memory = None;
         }
         self.header.sites.push(CallSiteDefinition { module: "outside of the region".into(), ..CallSiteDefinition::default() });
         self.with_excerpt(excerpt)

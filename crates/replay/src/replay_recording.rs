@@ -50,6 +50,7 @@ impl ReplayRecorder {
                 clock: NANOSECOND_CLOCK,
                 usage: Vec::new(),
                 limits: None,
+                memory: None,
                 off_cpu: None,
                 ..known
             });

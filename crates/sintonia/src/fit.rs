@@ -13,6 +13,7 @@ use sintonia_fit::linear_form::FormCoefficient;
 use sintonia_model::curve::FittedCurve;
 use sintonia_model::model::PerformanceModel;
 use sintonia_model::next_run::NextRun;
+use sintonia_model::run_selection::RunDefect;
 use sintonia_model::series::CurveForm;
 use sintonia_plot::render_svg;
 
@@ -67,6 +68,9 @@ pub(crate) struct FitArgs {
     /// Fit a polynomial of this degree
     #[arg(long, value_name = "K", conflicts_with_all = ["pieces", "form"])]
     degree: Option<usize>,
+    /// Recordings: fit these runs, too, which are left out by default: failed, truncated, oversubscribed, preempted, different
+    #[arg(long, value_name = "KIND,…", value_delimiter = ',', value_parser = parse_defect)]
+    include: Vec<RunDefect>,
     /// Machine file of the machine of the recordings (sintonia bench), so that `predict --machine` can transfer the model
     #[arg(long, value_name = "FILE.machine.toml")]
     machine: Option<PathBuf>,
@@ -76,6 +80,12 @@ pub(crate) struct FitArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// Parses a kind of runs.
+fn parse_defect(name: &str) -> Result<RunDefect, String> {
+    let known = RunDefect::ALL.map(RunDefect::name).join(", ");
+    RunDefect::from_name(name).ok_or_else(|| format!("there are no runs of this kind; those left out by default are {known}"))
 }
 
 /// The result of a fit.
@@ -176,6 +186,7 @@ impl FitArgs {
             _ if is_table && self.inputs.len() > 1 && !cube::are_cube_files(&self.inputs) => {
                 usage_error("only one table can be fitted at a time")
             }
+            _ if is_table && !self.include.is_empty() => usage_error("--include applies to recordings, but the input is a table"),
             _ if is_table && self.machine.is_some() => usage_error("--machine applies to recordings, but the input is a table"),
             Some(option) if !is_table => usage_error(format!("{option} applies to tables, but the inputs are recordings")),
             _ => is_table,

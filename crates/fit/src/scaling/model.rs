@@ -72,7 +72,7 @@ pub struct ScalingModel {
 pub struct ModelDiscrepancy {
     /// Within the measured range.
     pub within: f64,
-    /// In addition, for each step beyond the largest measured value of each parameter.
+    /// In addition, for each step outside the measured range of each parameter: found beyond its largest value, and below its smallest the same.
     pub ahead: Vec<f64>,
     /// The logarithm of a typical step between measured values of each parameter.
     pub steps: Vec<f64>,
@@ -80,8 +80,8 @@ pub struct ModelDiscrepancy {
 
 impl ModelDiscrepancy {
     /// The standard deviation at a setting.
-    fn std_dev_at(&self, x: &[f64], reference: &[f64]) -> f64 {
-        let steps = |k: usize| ((x[k] / reference[k]).ln() / self.steps[k]).max(0.0);
+    fn std_dev_at(&self, x: &[f64], smallest: &[f64], largest: &[f64]) -> f64 {
+        let steps = |k: usize| ((x[k] / largest[k]).max(smallest[k] / x[k]).ln() / self.steps[k]).max(0.0);
         (0..self.ahead.len()).map(|k| self.ahead[k] * steps(k)).fold(self.within, f64::hypot)
     }
 }
@@ -157,7 +157,7 @@ impl ScalingModel {
     }
 
     fn discrepancy_at(&self, x: &[f64]) -> f64 {
-        self.unexplained.as_ref().map_or(0.0, |u| u.std_dev_at(x, &self.reference))
+        self.unexplained.as_ref().map_or(0.0, |u| u.std_dev_at(x, &self.smallest, &self.reference))
     }
 
     fn mixture_component(&self, member: &EnsembleMember, x: &[f64], measured: bool) -> MixtureComponent {

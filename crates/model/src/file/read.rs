@@ -11,10 +11,12 @@ use super::FORMAT;
 use super::error::ModelFileError;
 use crate::curve::FittedCurve;
 use crate::fitted_term::FittedTerm;
+use crate::host_effects::{HostEffects, SchedulingTime};
 use crate::model::{
     CallFormulas, HoldOutValidation, MeasuredParameter, MeasuredSetting, ModelPart, ModelledQuantity, PerformanceModel, PredictionBasis,
     ReferenceMachine, RoleLimit,
 };
+use crate::working_set::{CacheHierarchy, CacheLevel, WorkingSet};
 use sintonia_insight::program_part::PartKind;
 
 type TomlTable<'a> = sintonia_toml_file::TomlTable<'a, ModelFileError>;
@@ -70,6 +72,10 @@ fn parse_model(mut file: TomlTable) -> Result<PerformanceModel, ModelFileError> 
         whole,
         uses: basis,
         reference_machine: file.take("machine").map(parse_machine).transpose()?,
+        host_effects: HostEffects {
+            scheduling: file.take("scheduling").map(parse_scheduling).transpose()?,
+            working_set: file.take("memory").map(|memory| reader.working_set(memory, possible.memory)).transpose()?,
+        },
         noise_percent: head.take("noise_percent").map_or(Ok(0.0), |value| checked_number(&value, "the noise of runs", FROM_ZERO))?,
         validation: file.take("validation").map(parse_validation).transpose()?,
         notes: head.take("notes").map_or(Ok(Vec::new()), |notes| notes.list()?.iter().map(TomlValue::text).collect())?,
@@ -126,6 +132,33 @@ fn parse_machine(value: TomlValue) -> Result<ReferenceMachine, ModelFileError> {
     table.finish().map(|()| machine)
 }
 
+fn parse_scheduling(value: TomlValue) -> Result<SchedulingTime, ModelFileError> {
+    let mut table = value.table("in [scheduling]")?;
+    let mut percent = |name: &'static str| checked_number(&table.require(name)?, "a share in percent", FROM_ZERO);
+    let time = SchedulingTime { mean_percent: percent("mean_percent")?, spread_percent: percent("spread_percent")? };
+    table.finish().map(|()| time)
+}
+
+/// A number of things, at least one.
+fn parse_count(value: &TomlValue, what: &str) -> Result<u64, ModelFileError> {
+    match value.count()? {
+        0 => Err(value.error(format!("{what} cannot be 0"))),
+        count => Ok(count),
+    }
+}
+
+fn parse_cache(value: TomlValue) -> Result<CacheLevel, ModelFileError> {
+    let mut table = value.table("of a cache")?;
+    let slowdown: NumberRule = ("a finite number, from 1 on", |value| value.is_finite() && value >= 1.0);
+    let cache = CacheLevel {
+        name: table.require("name")?.text()?,
+        bytes: parse_count(&table.require("bytes")?, "the size of a cache")?,
+        processors: parse_count(&table.require("processors")?, "the number of processors that share a cache")? as usize,
+        slowdown: table.take("slowdown").map(|value| checked_number(&value, "the slowdown beyond a cache", slowdown)).transpose()?,
+    };
+    table.finish().map(|()| cache)
+}
+
 fn parse_validation(value: TomlValue) -> Result<HoldOutValidation, ModelFileError> {
     let mut table = value.table("in [validation]")?;
     let error = |value: &TomlValue| checked_number(value, "an error in percent", FROM_ZERO);
@@ -177,15 +210,16 @@ struct Alternatives<'a> {
     whole: Option<TomlValue<'a>>,
     parts: Vec<TomlValue<'a>>,
     limits: Vec<TomlValue<'a>>,
+    memory: Option<TomlValue<'a>>,
 }
 
 impl<'a> Alternatives<'a> {
     fn parse(value: Option<TomlValue<'a>>) -> Result<Alternatives<'a>, ModelFileError> {
         let Some(value) = value else { return Ok(Alternatives::default()) };
         let mut table = value.table("in [possible]")?;
-        let whole = table.take("whole");
+        let (whole, memory) = (table.take("whole"), table.take("memory"));
         let (parts, limits) = (parse_list(table.take("parts"), Ok)?, parse_list(table.take("limits"), Ok)?);
-        table.finish().map(|()| Alternatives { whole, parts, limits })
+        table.finish().map(|()| Alternatives { whole, parts, limits, memory })
     }
 }
 
@@ -235,6 +269,16 @@ impl FormulaReader<'_> {
         let mut table = value.table("in [[limit]]")?;
         let limit = RoleLimit { role: table.require("role")?.text()?, term: self.term(&mut table, possible)? };
         table.finish().map(|()| limit)
+    }
+
+    /// The memory of a rank, and the caches of a host.
+    fn working_set(&self, value: TomlValue, possible: Option<TomlValue>) -> Result<WorkingSet, ModelFileError> {
+        let mut table = value.table("in [memory]")?;
+        let term = self.term(&mut table, possible)?;
+        let hosts = parse_count(&table.require("hosts")?, "the number of hosts")? as usize;
+        let processors = parse_count(&table.require("processors")?, "the number of processors of a host")? as usize;
+        let caches = parse_list(table.take("caches"), parse_cache)?;
+        table.finish().map(|()| WorkingSet { term, hosts, host: CacheHierarchy { processors, caches }, other_host: None })
     }
 
     /// The formula of the total: in a table of its own, or in [model] if there is nothing else.

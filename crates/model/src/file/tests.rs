@@ -5,10 +5,12 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use crate::fitted_term::FittedTerm;
+use crate::host_effects::{HostEffects, SchedulingTime};
 use crate::model::{
     CallFormulas, HoldOutValidation, MeasuredParameter, MeasuredSetting, ModelPart, ModelledQuantity, PerformanceModel, PredictionBasis,
     ReferenceMachine, RoleLimit,
 };
+use crate::working_set::{CacheHierarchy, CacheLevel, WorkingSet};
 use sintonia_fit::quantity_kind::QuantityKind;
 use sintonia_insight::program_part::PartKind;
 
@@ -33,6 +35,7 @@ fn sample(name: &str, numbers: [f64; 3]) -> PerformanceModel {
             FittedTerm::from_formula("1e-6*p + 3".parse().unwrap(), Some(numbers[1])),
         )
     };
+    let cache = |name: &str, slowdown| CacheLevel { name: name.into(), bytes: 1 << 21, processors: 2, slowdown };
     PerformanceModel {
         name: name.into(),
         region: Some("main->\"loop\"".into()),
@@ -44,13 +47,22 @@ fn sample(name: &str, numbers: [f64; 3]) -> PerformanceModel {
         fixed: [("it's fixed".to_owned(), numbers[2])].into(),
         parts: vec![part("computation", PartKind::Computation, fitted.clone()), send],
         limits: vec![RoleLimit { role: "master".into(), term: fitted.clone() }],
-        whole: Some(fitted),
+        whole: Some(fitted.clone()),
         uses: PredictionBasis::Parts,
         reference_machine: Some(ReferenceMachine {
             name: "here".into(),
             costs: [("float64 add".to_owned(), numbers[1])].into(),
             disturbance: numbers[1],
         }),
+        host_effects: HostEffects {
+            scheduling: Some(SchedulingTime { mean_percent: numbers[1], spread_percent: numbers[0] }),
+            working_set: Some(WorkingSet {
+                term: fitted.clone(),
+                hosts: 2,
+                host: CacheHierarchy { processors: 8, caches: vec![cache("L2", None), cache("L3", Some(2.5))] },
+                other_host: None,
+            }),
+        },
         noise_percent: numbers[1],
         validation: Some(HoldOutValidation { parts_error_percent: Some(numbers[0]), whole_error_percent: numbers[1], runs: 3 }),
         points: vec![MeasuredSetting { at: vec![100.0, 2.0], value: numbers[0] }],

@@ -7,7 +7,9 @@ use serde::Serialize;
 
 use super::FORMAT;
 use crate::fitted_term::FittedTerm;
+use crate::host_effects::{HostEffects, SchedulingTime};
 use crate::model::{ModelPart, PerformanceModel, PredictionBasis};
+use crate::working_set::{CacheLevel, WorkingSet};
 use sintonia_fit::quantity_kind::QuantityKind;
 use sintonia_insight::program_part::PartKind;
 
@@ -56,8 +58,28 @@ fn write_model(model: &PerformanceModel, within: &str, out: &mut String) -> std:
         writeln!(out, "\n# The time is never less than the busy time of a role.\n[[{within}limit]]\nrole = {role}")?;
         write_term(&limit.term, out)?;
     }
+    write_host_effects(&model.host_effects, within, out)?;
     write_points(model, within, out)?;
     write_alternatives(model, within, out)
+}
+
+fn write_host_effects(effects: &HostEffects, within: &str, out: &mut String) -> std::fmt::Result {
+    if let Some(SchedulingTime { mean_percent, spread_percent }) = effects.scheduling {
+        writeln!(out, "\n# By how much waiting for cores lengthened the runs. The formulas do not contain it.\n[{within}scheduling]")?;
+        writeln!(out, "mean_percent = {}\nspread_percent = {}", toml_number(mean_percent), toml_number(spread_percent))?;
+    }
+    let Some(WorkingSet { term, hosts, host, .. }) = &effects.working_set else { return Ok(()) };
+    writeln!(
+        out,
+        "\n# The bytes that a rank uses after MPI_Init, and the caches of a host with the processors that share each.\n[{within}memory]"
+    )?;
+    write_term(term, out)?;
+    writeln!(out, "hosts = {hosts}\nprocessors = {}\ncaches = [", host.processors)?;
+    for CacheLevel { name, bytes, processors, slowdown } in &host.caches {
+        let slowdown = slowdown.map_or(String::new(), |slowdown| format!(", slowdown = {}", toml_number(slowdown)));
+        writeln!(out, "  {{ name = {}, bytes = {bytes}, processors = {processors}{slowdown} }},", toml_string(name))?;
+    }
+    writeln!(out, "]")
 }
 
 fn subject_comment(model: &PerformanceModel) -> String {
@@ -166,13 +188,17 @@ fn write_term(term: &FittedTerm, out: &mut String) -> std::fmt::Result {
 fn write_alternatives(model: &PerformanceModel, within: &str, out: &mut String) -> std::fmt::Result {
     let parts = || model.parts.iter().map(|part| &part.term);
     let limits = || model.limits.iter().map(|limit| &limit.term);
-    if model.whole.iter().chain(parts()).chain(limits()).all(|term| term.curve.is_none()) {
+    let memory = model.host_effects.working_set.as_ref().map(|working_set| &working_set.term);
+    if model.whole.iter().chain(parts()).chain(limits()).chain(memory).all(|term| term.curve.is_none()) {
         return Ok(());
     }
     writeln!(out, "\n# The source of the intervals: all formulas that explain the measurements, in the order of the terms above.")?;
     writeln!(out, "# They belong to the formulas as fitted; do not edit them.\n[{within}possible]")?;
     if let Some(whole) = &model.whole {
         writeln!(out, "whole = {}", alternatives_text(whole))?;
+    }
+    if let Some(memory) = memory {
+        writeln!(out, "memory = {}", alternatives_text(memory))?;
     }
     let list =
         |terms: &mut dyn Iterator<Item = &FittedTerm>| terms.map(|term| format!("\n  {},", alternatives_text(term))).collect::<String>();

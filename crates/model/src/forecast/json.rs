@@ -8,6 +8,7 @@ use super::{Forecast, PredictionRow, SweepForecast};
 use crate::breakdown::{TimeComponent, breakdown};
 use crate::model::PerformanceModel;
 use crate::predict::EstimateRange;
+use crate::working_set::CacheCrossing;
 
 /// All predictions.
 #[derive(Serialize)]
@@ -21,7 +22,25 @@ pub struct ForecastJson {
     sets: Vec<SweepForecastJson>,
     speedup_base: Option<f64>,
     error_percent: Option<f64>,
+    /// By how much waiting for cores lengthened the runs, which the times contain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scheduling: Option<SchedulingJson>,
     notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct SchedulingJson {
+    mean_percent: f64,
+    spread_percent: f64,
+}
+
+#[derive(Serialize)]
+struct CacheCrossingJson {
+    cache: String,
+    bytes: u64,
+    crossing: &'static str,
+    at: BTreeMap<String, f64>,
+    slowdown: f64,
 }
 
 #[derive(Serialize)]
@@ -37,6 +56,8 @@ struct PredictionJson {
     limited_by: Option<String>,
     limited_by_share: Option<f64>,
     times_beyond: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    caches: Vec<CacheCrossingJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     terms: Vec<ComponentJson>,
 }
@@ -88,6 +109,10 @@ impl ForecastJson {
             sets,
             speedup_base: forecast.speedup_base,
             error_percent: model.error_percent(),
+            scheduling: model
+                .host_effects
+                .scheduling
+                .map(|time| SchedulingJson { mean_percent: time.mean_percent, spread_percent: time.spread_percent }),
             notes: model.notes.clone(),
         }
     }
@@ -113,7 +138,18 @@ fn prediction_json(forecast: &Forecast, row: &PredictionRow, explain: bool) -> P
         limited_by: row.dominant.as_ref().map(|(name, _)| name.clone()),
         limited_by_share: row.dominant.as_ref().map(|(_, share)| *share),
         times_beyond: row.extrapolation,
+        caches: row.cache_crossings.iter().map(|crossing| crossing_json(forecast.model, crossing)).collect(),
         terms: terms.into_iter().map(shown).collect(),
+    }
+}
+
+fn crossing_json(model: &PerformanceModel, crossing: &CacheCrossing) -> CacheCrossingJson {
+    CacheCrossingJson {
+        cache: crossing.cache.clone(),
+        bytes: crossing.bytes,
+        crossing: if crossing.is_left { "leaves" } else { "enters" },
+        at: named_values(model, &crossing.at),
+        slowdown: crossing.slowdown,
     }
 }
 

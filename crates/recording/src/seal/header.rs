@@ -80,6 +80,7 @@ fn rank(member: &RankedProcess, host: u32, stats: &WriteStats, clock: LinearCloc
         clock,
         usage: raw.process.usage.values().cloned().collect(),
         limits: raw.process.limits.clone(),
+        memory: raw.process.memory,
         off_cpu: raw.process.off_cpu,
         sampling: raw.process.sampling,
         counters: raw.process.counters.clone(),

@@ -12,7 +12,7 @@ use crate::definitions::{
     WorldDefinition,
 };
 use crate::error::{Error, WithPath};
-use crate::host::{HostDescription, OffCpuSource, ProcessLimits, ThreadUsage};
+use crate::host::{HostDescription, OffCpuSource, ProcessLimits, ProcessMemory, ThreadUsage};
 
 /// A file with a higher number is damaged.
 const MAX_FILES: u32 = 1 << 16;
@@ -50,6 +50,8 @@ pub(super) struct ProcessDefinitions {
     pub host_description: Option<HostDescription>,
     /// Limits of its control group.
     pub limits: Option<ProcessLimits>,
+    /// Its resident memory.
+    pub memory: Option<ProcessMemory>,
     /// What its threads used, by their number.
     pub usage: BTreeMap<u16, ThreadUsage>,
     /// How it is known when its threads were off the processor.
@@ -208,6 +210,7 @@ impl ProcessDefinitions {
             }
             DefinitionRecord::Host(host) => self.host_description = Some(host),
             DefinitionRecord::Limits(limits) => self.limits = Some(limits),
+            DefinitionRecord::Memory(memory) => self.memory = Some(memory),
             DefinitionRecord::Usage(usage) => _ = self.usage.insert(usage.thread, usage),
             DefinitionRecord::OffCpu(off_cpu) => self.off_cpu = Some(off_cpu.source),
             DefinitionRecord::Sampling(sampling) => self.sampling = Some(sampling),

@@ -2,6 +2,7 @@
 
 use sintonia_machine::Machine;
 use sintonia_model::run::MeasuredRun;
+use sintonia_model::run_selection::RunSelection;
 use sintonia_model::series::CurveForm;
 use sintonia_model::study::ScalingStudy;
 use sintonia_recording::Recording;
@@ -14,16 +15,19 @@ use crate::{Error, text};
 pub(super) fn fit_recordings(args: &FitArgs) -> Result<FitResult, Error> {
     let recordings = Recording::open_all(&args.inputs)?;
     let progress = ProgressBar::new("reading ranks", recordings.iter().map(MeasuredRun::progress_steps).sum());
-    let named = args.inputs.iter().zip(&recordings);
-    let runs = named.map(|(path, recording)| MeasuredRun::from_recording(&path.display().to_string(), recording, &|| progress.step()));
-    let runs: Vec<MeasuredRun> = runs.collect::<Result<_, _>>().map_err(|error| Error::Other(error.to_string()))?;
+    let mut runs = RunSelection::including(args.include.iter().copied());
+    for (path, recording) in args.inputs.iter().zip(&recordings) {
+        let read = runs.read(&path.display().to_string(), recording, &|| progress.step());
+        read.map_err(|error| Error::Other(error.to_string()))?;
+    }
     drop(progress);
-    let machine = args.machine.as_ref().map(|path| Machine::read_widened(path)).transpose().map_err(|error| Error::Other(error.to_string()))?;
+    let machine =
+        args.machine.as_ref().map(|path| Machine::read_widened(path)).transpose().map_err(|error| Error::Other(error.to_string()))?;
     let (name, over, form) = (args.name.clone(), args.x.as_deref(), args.curve_form());
-    let study = match form {
+    let study = runs.into_study(|runs| match form {
         CurveForm::Scaling => ScalingStudy::from_runs(runs, name, over, machine.as_ref()),
         _ => ScalingStudy::of_total_time(runs, name, over, &form),
-    };
+    });
     let study = study.map_err(|error| Error::Other(error.to_string()))?;
     let [least, most] = study.init_finalize_s.map(text::format_seconds);
     Ok(FitResult {

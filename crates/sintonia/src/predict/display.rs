@@ -5,10 +5,11 @@ use sintonia_model::forecast::{Forecast, MAX_SWEEPS, PredictionRow, SweepForecas
 use sintonia_model::model::PredictionBasis;
 use sintonia_model::predict::EstimateRange;
 use sintonia_model::run::RANKS_PARAMETER;
+use sintonia_model::working_set::CacheCrossing;
 
 use crate::fit::plot::fixed_parameters;
 use crate::fit::quantity_symbol;
-use crate::text::{format_percent, format_plural, truncate_end, truncate_start};
+use crate::text::{binary_bytes, format_percent, format_plural, truncate_end, truncate_start};
 use crate::text_layout::{
     TextColumn, estimate_text, hanging_indent, join_sections, remarks, render_plot, render_table, short_number, with_unit,
 };
@@ -17,6 +18,11 @@ use crate::text_layout::{
 const MAX_EXPLAINED: usize = 3;
 const NAME_WIDTH: usize = 40;
 const FORMULA_WIDTH: usize = 60;
+
+/// The size of a cache in the units of data sheets: `48 KiB`, `1280 KiB`, `2 MiB`.
+fn cache_size(bytes: u64) -> String {
+    if bytes.is_multiple_of(1 << 20) { binary_bytes(bytes) } else { format!("{} KiB", bytes >> 10) }
+}
 
 /// All predictions.
 pub(super) fn render(forecast: &Forecast, efficiency: f64, explain: bool) -> String {
@@ -157,6 +163,7 @@ impl ForecastText<'_> {
             TextColumn::left("", each(&|one| truncate_end(&one.formula, FORMULA_WIDTH))),
         ]);
         lines.extend(columns.into_iter().skip(1));
+        lines.extend(self.scheduling().iter().flat_map(|text| hanging_indent(text, 0)));
         let predicted = row.seconds[1];
         if model.uses == PredictionBasis::Whole && !model.is_on_other_machine() && (sum / predicted - 1.0).abs() > 0.01 {
             let text = format!(
@@ -167,6 +174,42 @@ impl ForecastText<'_> {
             lines.extend(hanging_indent(&text, 0));
         }
         lines
+    }
+
+    /// The caches that are crossed between the runs and the predictions: for each the first place.
+    fn cache_notes(&self) -> Vec<String> {
+        let mut crossings: Vec<&CacheCrossing> = Vec::new();
+        for crossing in self.0.rows.iter().flat_map(|row| &row.cache_crossings) {
+            if !crossings.iter().any(|known| known.cache == crossing.cache && known.is_left == crossing.is_left) {
+                crossings.push(crossing);
+            }
+        }
+        let note = |crossing: &CacheCrossing| {
+            let place = self.0.model.parameters.iter().zip(&crossing.at).map(|(p, at)| format!("{} = {}", p.name, short_number(*at)));
+            let (cache, size, slowdown) = (&crossing.cache, cache_size(crossing.bytes), crossing.slowdown);
+            let place = place.collect::<Vec<_>>().join(", ");
+            if crossing.is_left {
+                format!(
+                    "crosses the {cache} cache of {size} at {place}: the data of a rank fits into it in all runs and not beyond, where computation \
+                     may take up to {slowdown:.1} times as long; the intervals include that"
+                )
+            } else {
+                format!(
+                    "crosses the {cache} cache of {size} at {place}: the data of a rank fits into it there and in no run, so computation may take \
+                     down to 1/{slowdown:.1} of the time; the intervals include that"
+                )
+            }
+        };
+        crossings.into_iter().map(note).collect()
+    }
+
+    /// What waiting for cores adds.
+    fn scheduling(&self) -> Option<String> {
+        let time = self.0.model.host_effects.scheduling?;
+        Some(format!(
+            "Waiting for cores adds {:.2} % to the time on average, with a standard deviation of {:.2} %, as in the runs.",
+            time.mean_percent, time.spread_percent
+        ))
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -190,6 +233,7 @@ impl ForecastText<'_> {
             let counted = if base == 1.0 { "1 process".into() } else { format!("{base} processes, taken as fully efficient") };
             lines.push(format!("speed-ups are relative to {counted} (see --base)"));
         }
+        lines.extend(self.cache_notes());
         if let Some(error) = model.error_percent() {
             lines.push(format!("in validation, the largest runs were predicted from the others with an error of {error:.1} %"));
         }

@@ -162,6 +162,7 @@ mod tests {
             current_mhz: Some(3100.4),
             kernel: Some("6.1.0".into()),
             memory_bytes: Some(64_000_000_000),
+            caches: Vec::new(),
             load_at_start: Some([0.5, 0.0, 0.0]),
             load_at_end: Some([3.25, 0.0, 0.0]),
         };

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use sintonia_model::model::PerformanceModel;
 use sintonia_model::next_run::NextRun;
 use sintonia_model::run::MeasuredRun;
+use sintonia_model::run_selection::RunSelection;
 use sintonia_model::scaling_curves::CurveOptions;
 use sintonia_model::study::ScalingStudy;
 
 use crate::answer::{PageQuery, QueryAnswer, QueryError};
 use crate::jobs::{JobProgress, JobRequest};
-use crate::session::{OpenRecording, ViewSession, to_refusal};
+use crate::session::{ViewSession, to_refusal};
 use crate::subject::PageSubject;
 
 pub(super) const SUBJECT: PageSubject =
@@ -35,12 +36,12 @@ fn answer(open: &Arc<ViewSession>, question: &PageQuery) -> Result<QueryAnswer, 
     let steps = recordings.iter().map(|opened| MeasuredRun::progress_steps(&opened.recording)).sum();
     let machine = open.machine.clone().map(sintonia_machine::Machine::widened);
     let work = move |progress: &JobProgress| {
-        let read = |opened: &Arc<OpenRecording>| {
+        let mut runs = RunSelection::default();
+        for opened in &recordings {
             opened.check_memory()?;
-            MeasuredRun::from_recording(&opened.name(), &opened.recording, &|| progress.step()).map_err(to_refusal)
-        };
-        let runs = recordings.iter().map(read).collect::<Result<Vec<MeasuredRun>, QueryError>>()?;
-        ScalingStudy::from_runs(runs, None, None, machine.as_ref()).map_err(to_refusal)
+            runs.read(&opened.name(), &opened.recording, &|| progress.step()).map_err(to_refusal)?;
+        }
+        runs.into_study(|runs| ScalingStudy::from_runs(runs, None, None, machine.as_ref())).map_err(to_refusal)
     };
     let task = JobRequest { description: "fitting a model to the recordings".into(), steps, permit, work };
     open.fitted_model
