@@ -11,6 +11,7 @@ use sintonia_model::model::{PerformanceModel, PredictionBasis};
 use sintonia_model::predict::Predictor;
 use sintonia_model::run::{MeasuredRun, RunError, SiteTraffic};
 use sintonia_model::run_selection::{RunDefect, RunSelection};
+use sintonia_model::study::ScalingStudy;
 use sintonia_recording::header::{ProcessExit, RecordingHeader};
 use sintonia_recording::host::{CacheDescription, HostDescription, OffCpuSource, ProcessMemory, ThreadUsage};
 use sintonia_recording::off_cpu::{OffCpuInterval, ThreadOffCpu};
