@@ -6,9 +6,9 @@ use std::process::Command;
 use crate::error::Error;
 use crate::search;
 
-/// A way to compile.
+/// How a program is compiled.
 #[derive(Default)]
-pub(crate) struct Compilation {
+pub(crate) struct CompileSettings {
     /// The compiler that the wrapper is to call; none: its default.
     pub compiler: Option<&'static str>,
     pub options: &'static [&'static str],
@@ -69,16 +69,16 @@ impl Mpi {
 
     /// Compiles a program in C or Fortran.
     pub(crate) fn compile(&self, source: &Path, program: &Path) -> Result<(), Error> {
-        self.compile_as(source, program, &Compilation::default())
+        self.compile_as(source, program, &CompileSettings::default())
     }
 
     /// Compiles a program in a given way.
-    pub(crate) fn compile_as(&self, source: &Path, program: &Path, compilation: &Compilation) -> Result<(), Error> {
+    pub(crate) fn compile_as(&self, source: &Path, program: &Path, settings: &CompileSettings) -> Result<(), Error> {
         let wrapper = if source.extension().is_some_and(|extension| extension == "f90") { self.fortran } else { self.compiler };
         let failed = |why: String| Error::Failed { command: format!("{wrapper} {}", source.display()), why };
         let mut command = Command::new(wrapper);
-        command.args(["-O2", "-g"]).args(compilation.options).arg("-o").arg(program).arg(source).arg("-lm");
-        command.envs(compilation.compiler.map(|compiler| (self.compiler_variable, compiler)));
+        command.args(["-O2", "-g"]).args(settings.options).arg("-o").arg(program).arg(source).arg("-lm");
+        command.envs(settings.compiler.map(|compiler| (self.compiler_variable, compiler)));
         let ended = command.output().map_err(|error| failed(error.to_string()))?;
         if ended.status.success() { Ok(()) } else { Err(failed(String::from_utf8_lossy(&ended.stderr).into_owned())) }
     }

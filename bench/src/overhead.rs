@@ -24,7 +24,7 @@ use clap::{Args, ValueEnum, value_parser};
 
 use self::calls::{CallPrograms, CallRounds};
 use self::figures::{LibraryFigures, OverheadFigures};
-use self::study::{Study, StudyFigures};
+use self::study::{OverheadStudy, StudyFigures};
 use self::tool::Tool;
 use crate::error::Error;
 use crate::machine::Machine;
@@ -42,7 +42,7 @@ pub(crate) struct Options {
     rounds: u32,
     /// Only what is added to these [default: all]
     #[arg(long, value_enum)]
-    part: Vec<Part>,
+    part: Vec<OverheadPart>,
     /// Only with this MPI library: openmpi or mpich [default: those found]
     #[arg(long, value_name = "NAME")]
     mpi: Option<String>,
@@ -62,7 +62,7 @@ impl Default for Options {
 
 /// What something is added to.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
+enum OverheadPart {
     /// MPI calls
     Calls,
     /// The processor time of a program that computes, by samples
@@ -74,7 +74,7 @@ enum Part {
 }
 
 impl Options {
-    fn measures(&self, part: Part) -> bool {
+    fn measures(&self, part: OverheadPart) -> bool {
         self.part.is_empty() || self.part.contains(&part)
     }
 
@@ -97,7 +97,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let mut sides = Vec::new();
     let mut studies = Vec::new();
     for mpi in &libraries {
-        if options.measures(Part::Calls) {
+        if options.measures(OverheadPart::Calls) {
             sides.push(side(mpi, options)?);
         }
         studies.extend(measured_studies(mpi, options)?);
@@ -119,16 +119,16 @@ fn side(mpi: &Mpi, options: &Options) -> Result<LibraryFigures, Error> {
 fn measured_studies(mpi: &Mpi, options: &Options) -> Result<Vec<StudyFigures>, Error> {
     let folder = paths::folder()?.join(mpi.name);
     let mut studies = Vec::new();
-    if options.measures(Part::Samples) {
+    if options.measures(OverheadPart::Samples) {
         studies.push(samples::study(mpi, &folder)?);
     }
-    if options.measures(Part::Openmp) {
+    if options.measures(OverheadPart::Openmp) {
         studies.extend(openmp::studies(mpi, &folder)?);
     }
-    if options.measures(Part::Files) {
+    if options.measures(OverheadPart::Files) {
         studies.push(files::study(mpi, &folder)?);
     }
-    let wanted = |mut study: Study| {
+    let wanted = |mut study: OverheadStudy| {
         study.tools.retain(|tool| options.wants(&tool.name));
         study.absent.retain(|absent| options.wants(&absent.name));
         study.measure(options.rounds)

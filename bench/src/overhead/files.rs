@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::programs;
-use super::study::{AddedUnit, Study, StudyCase};
+use super::study::{AddedUnit, OverheadStudy, StudyCase};
 use super::tool::record;
 use crate::error::Error;
 use crate::mpi::Mpi;
@@ -20,12 +20,13 @@ const CASES: &[StudyCase] = &[
 ];
 
 /// The program, with files recorded and without.
-pub(super) fn study(mpi: &Mpi, folder: &Path) -> Result<Study, Error> {
+pub(super) fn study(mpi: &Mpi, folder: &Path) -> Result<OverheadStudy, Error> {
     let program = programs::build(mpi, "files", folder)?;
     let sintonia = paths::sintonia()?;
-    Ok(Study {
+    Ok(OverheadStudy {
         title: "Files".into(),
-        explanation: "Nanoseconds added to a call of one byte (16 for `fwrite`) on a file whose pages are in memory; `open` and `close` together.",
+        explanation: "Nanoseconds added to a call of one byte (16 for `fwrite`) on a file whose pages are in memory;\n\
+                      `open` and `close` together.",
         program,
         launch: mpi.launch_bound(1),
         cases: CASES,

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::peers;
-use super::study::{AddedUnit, Study, StudyCase};
+use super::study::{AddedUnit, OverheadStudy, StudyCase};
 use super::tool::record;
 use super::{AbsentTool, programs};
 use crate::error::Error;
-use crate::mpi::{Compilation, Mpi};
+use crate::mpi::{CompileSettings, Mpi};
 use crate::paths;
 use crate::search::{Search, in_path};
 
@@ -19,21 +19,22 @@ const CASES: &[StudyCase] = &[
 ];
 
 /// A runtime, by the compiler that uses it.
-struct Runtime {
+struct OpenMpRuntime {
     name: &'static str,
     compiler: &'static str,
 }
 
-const RUNTIMES: [Runtime; 2] = [Runtime { name: "libgomp", compiler: "gcc" }, Runtime { name: "libomp", compiler: "clang" }];
+const RUNTIMES: [OpenMpRuntime; 2] =
+    [OpenMpRuntime { name: "libgomp", compiler: "gcc" }, OpenMpRuntime { name: "libomp", compiler: "clang" }];
 
 /// For each runtime whose compiler is here, the program and everything that records it.
-pub(super) fn studies(mpi: &Mpi, folder: &Path) -> Result<Vec<Study>, Error> {
+pub(super) fn studies(mpi: &Mpi, folder: &Path) -> Result<Vec<OverheadStudy>, Error> {
     RUNTIMES.iter().filter(|runtime| in_path(runtime.compiler).is_some()).map(|runtime| study(mpi, runtime, folder)).collect()
 }
 
-fn study(mpi: &Mpi, runtime: &Runtime, folder: &Path) -> Result<Study, Error> {
-    let compilation = Compilation { compiler: Some(runtime.compiler), options: &["-fopenmp"] };
-    let program = programs::build_as(mpi, "openmp", &folder.join(format!("openmp-{}", runtime.name)), &compilation)?;
+fn study(mpi: &Mpi, runtime: &OpenMpRuntime, folder: &Path) -> Result<OverheadStudy, Error> {
+    let settings = CompileSettings { compiler: Some(runtime.compiler), options: &["-fopenmp"] };
+    let program = programs::build_as(mpi, "openmp", &folder.join(format!("openmp-{}", runtime.name)), &settings)?;
     let sintonia = paths::sintonia()?;
     let mut tools = vec![
         record("Sintonia", "regions, threads, waits", &sintonia, &[]),
@@ -48,7 +49,7 @@ fn study(mpi: &Mpi, runtime: &Runtime, folder: &Path) -> Result<Study, Error> {
             Err(why) => absent.push(AbsentTool { name: (*name).into(), why }),
         }
     }
-    Ok(Study {
+    Ok(OverheadStudy {
         title: format!("OpenMP, {}", runtime.name),
         explanation: "Nanoseconds added to an empty construct.",
         program,

@@ -9,27 +9,27 @@ use crate::paths;
 use crate::search::{self, Search};
 
 /// The ways a peer is measured, or why it is not.
-type Found = Result<Vec<Tool>, String>;
-type Find = fn(&Search, &Mpi) -> Found;
+pub(super) type PeerTools = Result<Vec<Tool>, String>;
+type PeerFinder = fn(&Search, &Mpi) -> PeerTools;
 
 /// Every peer, and how to find it.
-pub(super) const PEERS: &[(&str, Find)] =
+pub(super) const PEERS: &[(&str, PeerFinder)] =
     &[("IPM", ipm), ("mpiP", mpip), ("EZTrace", eztrace), ("Extrae", extrae), ("Score-P", scorep), ("TAU", tau)];
 
 /// Those that record OpenMP, and of which runtimes.
-pub(super) const OPENMP_PEERS: &[(&str, Find, &[&str])] = &[
+pub(super) const OPENMP_PEERS: &[(&str, PeerFinder, &[&str])] = &[
     ("EZTrace", eztrace_openmp, &["libgomp"]),
     ("Extrae", extrae_openmp, &["libgomp", "libomp"]),
     ("Score-P", scorep_openmp, &["libgomp", "libomp"]),
     ("TAU", tau_openmp, &["libomp"]),
 ];
 
-fn ipm(search: &Search, mpi: &Mpi) -> Found {
+fn ipm(search: &Search, mpi: &Mpi) -> PeerTools {
     let library = fitting(mpi, search.library("ipm", "libipm.so")?)?;
     Ok(vec![Tool::new("IPM", "sums").preloaded(&library, &[])])
 }
 
-fn mpip(search: &Search, mpi: &Mpi) -> Found {
+fn mpip(search: &Search, mpi: &Mpi) -> PeerTools {
     let library = fitting(mpi, search.library("mpip", "libmpiP.so")?)?;
     Ok(vec![
         Tool::new("mpiP -k 0", "sums").preloaded(&library, &["MPIP=-k 0"]),
@@ -37,12 +37,12 @@ fn mpip(search: &Search, mpi: &Mpi) -> Found {
     ])
 }
 
-fn eztrace(search: &Search, mpi: &Mpi) -> Found {
+fn eztrace(search: &Search, mpi: &Mpi) -> PeerTools {
     let program = search.program("eztrace", "eztrace")?.display().to_string();
     Ok(vec![Tool::new("EZTrace", "calls").tracing().started_by([&program, "-t", mpi.name, "-o", "trace"])])
 }
 
-fn extrae(search: &Search, mpi: &Mpi) -> Found {
+fn extrae(search: &Search, mpi: &Mpi) -> PeerTools {
     let library = extrae_library(search, mpi)?;
     let callers = [EXTRAE_SETTINGS[0], EXTRAE_SETTINGS[1], "EXTRAE_MPI_CALLER=1-3"];
     Ok(vec![
@@ -61,29 +61,29 @@ pub(super) fn extrae_library(search: &Search, mpi: &Mpi) -> Result<PathBuf, Stri
     fitting(mpi, home.map_or_else(|| search.library("extrae", NAME), Ok)?)
 }
 
-fn extrae_openmp(search: &Search, mpi: &Mpi) -> Found {
+fn extrae_openmp(search: &Search, mpi: &Mpi) -> PeerTools {
     let library = fitting(mpi, search.library("extrae", "libompitrace.so")?)?;
     Ok(vec![Tool::new("Extrae", "events of each thread").preloaded(&library, &EXTRAE_SETTINGS)])
 }
 
-fn eztrace_openmp(search: &Search, mpi: &Mpi) -> Found {
+fn eztrace_openmp(search: &Search, mpi: &Mpi) -> PeerTools {
     let program = search.program("eztrace", "eztrace")?.display().to_string();
     let modules = format!("{} openmp", mpi.name);
     Ok(vec![Tool::new("EZTrace", "events of each thread").started_by([&program, "-t", &modules, "-o", "trace"])])
 }
 
-fn tau_openmp(search: &Search, mpi: &Mpi) -> Found {
+fn tau_openmp(search: &Search, mpi: &Mpi) -> PeerTools {
     let program = search.program("tau", "tau_exec")?.display().to_string();
     fitting(mpi, search.library("tau", "libTAUsh-ompt-mpi.so")?)?;
     Ok(vec![Tool::new("TAU", "sums").started_by(["env", "TAU_THROTTLE=0", &program, "-T", "ompt,mpi", "-ompt"])])
 }
 
 /// Score-P measures regions, barriers and critical sections of a program that its own compiler wrapper has built.
-fn scorep_openmp(_search: &Search, _mpi: &Mpi) -> Found {
+fn scorep_openmp(_search: &Search, _mpi: &Mpi) -> PeerTools {
     Err("needs the program to be rebuilt".into())
 }
 
-fn scorep(search: &Search, mpi: &Mpi) -> Found {
+fn scorep(search: &Search, mpi: &Mpi) -> PeerTools {
     let folder = paths::folder().map_err(|error| error.to_string())?;
     let preload = scorep_library(search, mpi, &folder.join(mpi.name).join("calls"))?;
     let tool = |name, keeps, settings: &[&str]| {
@@ -110,7 +110,7 @@ pub(super) fn scorep_library(search: &Search, mpi: &Mpi, program: &Path) -> Resu
     Ok(preload)
 }
 
-fn tau(search: &Search, mpi: &Mpi) -> Found {
+fn tau(search: &Search, mpi: &Mpi) -> PeerTools {
     let program = search.program("tau", "tau_exec")?.display().to_string();
     if let Ok(library) = search.library("tau", "libTAUsh-mpi.so") {
         fitting(mpi, library)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use sintonia_recording::Recording;
 
 use super::sampling_peers::{PEERS, SampleRate};
-use super::study::{AddedUnit, Study, StudyCase};
+use super::study::{AddedUnit, OverheadStudy, StudyCase};
 use super::tool::{SampleCount, Tool, record};
 use super::{AbsentTool, programs};
 use crate::error::Error;
@@ -20,7 +20,7 @@ const RATES: [SampleRate; 2] = [SampleRate { hertz: 99 }, SampleRate { hertz: 99
 const CASES: &[StudyCase] = &[StudyCase { name: "compute", title: "processor time added, %", figure: |batches| batches.median }];
 
 /// The program, and everything that samples it.
-pub(super) fn study(mpi: &Mpi, folder: &Path) -> Result<Study, Error> {
+pub(super) fn study(mpi: &Mpi, folder: &Path) -> Result<OverheadStudy, Error> {
     let program = programs::build(mpi, "compute", folder)?;
     let sintonia = paths::sintonia()?;
     let mut tools = vec![record("Sintonia --sample off", "no samples", &sintonia, &["--sample", "off"])];
@@ -38,10 +38,11 @@ pub(super) fn study(mpi: &Mpi, folder: &Path) -> Result<Study, Error> {
             }
         }
     }
-    Ok(Study {
+    Ok(OverheadStudy {
         title: "Samples".into(),
-        explanation: "Processor time of the thread that computes and of those that a tool starts in its process, for the same work: percent more than the bare program of the same\n\
-                      round. What a tool does in another process, or after the run, is not in it.",
+        explanation: "Processor time of the thread that computes and of those that a tool starts in its process, for the same work:\n\
+                      percent more than the bare program of the same round. What a tool does in another process, or after the\n\
+                      run, is not in it.",
         program,
         launch: mpi.launch_bound(1),
         cases: CASES,

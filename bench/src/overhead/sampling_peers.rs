@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::peers::{self, EXTRAE_SETTINGS, fitting};
+use super::peers::{self, EXTRAE_SETTINGS, PeerTools, fitting};
 use super::tool::{SampleCount, Tool};
 use crate::mpi::Mpi;
 use crate::search::Search;
@@ -19,12 +19,10 @@ impl SampleRate {
     }
 }
 
-/// The ways a peer is measured, or why it is not.
-type Found = Result<Vec<Tool>, String>;
-type Find = fn(&Search, &Mpi, &Path, SampleRate) -> Found;
+type SamplerFinder = fn(&Search, &Mpi, &Path, SampleRate) -> PeerTools;
 
 /// Every peer, and how to find it.
-pub(super) const PEERS: &[(&str, Find)] = &[
+pub(super) const PEERS: &[(&str, SamplerFinder)] = &[
     ("perf", perf),
     ("samply", samply),
     ("gperftools", gperftools),
@@ -34,7 +32,7 @@ pub(super) const PEERS: &[(&str, Find)] = &[
     ("Extrae sampling", extrae),
 ];
 
-fn perf(search: &Search, _mpi: &Mpi, _program: &Path, rate: SampleRate) -> Found {
+fn perf(search: &Search, _mpi: &Mpi, _program: &Path, rate: SampleRate) -> PeerTools {
     let program = search.program("perf", "perf")?.display().to_string();
     let hertz = rate.hertz.to_string();
     let tool = |name: &str, keeps, stacks: &[&str]| {
@@ -54,14 +52,14 @@ fn perf_samples(folder: &Path, errors: &str) -> Option<SampleCount> {
     Some(SampleCount { count, bytes: std::fs::metadata(folder.join("perf.data")).ok()?.len() })
 }
 
-fn samply(search: &Search, _mpi: &Mpi, _program: &Path, rate: SampleRate) -> Found {
+fn samply(search: &Search, _mpi: &Mpi, _program: &Path, rate: SampleRate) -> PeerTools {
     let program = search.program("samply", "samply")?.display().to_string();
     let hertz = rate.hertz.to_string();
     let tool = Tool::new(format!("samply at {hertz} Hz"), "stacks");
     Ok(vec![tool.started_by([&program, "record", "--save-only", "--rate", &hertz, "-o", "profile.json.gz", "--"])])
 }
 
-fn gperftools(search: &Search, _mpi: &Mpi, _program: &Path, rate: SampleRate) -> Found {
+fn gperftools(search: &Search, _mpi: &Mpi, _program: &Path, rate: SampleRate) -> PeerTools {
     let library = search.library("gperftools", "libprofiler.so")?;
     let settings = ["CPUPROFILE=prof.out", &format!("CPUPROFILE_FREQUENCY={}", rate.hertz)];
     let tool = Tool::new(format!("gperftools at {} Hz", rate.hertz), "stacks");
@@ -76,14 +74,14 @@ fn gperftools_samples(_folder: &Path, errors: &str) -> Option<SampleCount> {
     Some(SampleCount { count, bytes: numbers.nth(1)?.parse().ok()? })
 }
 
-fn hpctoolkit(search: &Search, _mpi: &Mpi, _program: &Path, rate: SampleRate) -> Found {
+fn hpctoolkit(search: &Search, _mpi: &Mpi, _program: &Path, rate: SampleRate) -> PeerTools {
     let program = search.program("hpctoolkit", "hpcrun")?.display().to_string();
     let event = format!("CPUTIME@{}", rate.period_us());
     let tool = Tool::new(format!("HPCToolkit at {} Hz", rate.hertz), "stacks, sums");
     Ok(vec![tool.started_by([&program, "-e", &event, "-o", "measurements"])])
 }
 
-fn scorep(search: &Search, mpi: &Mpi, program: &Path, rate: SampleRate) -> Found {
+fn scorep(search: &Search, mpi: &Mpi, program: &Path, rate: SampleRate) -> PeerTools {
     let preload = peers::scorep_library(search, mpi, program)?;
     let settings = [
         "SCOREP_EXPERIMENT_DIRECTORY=scorep",
@@ -93,7 +91,7 @@ fn scorep(search: &Search, mpi: &Mpi, program: &Path, rate: SampleRate) -> Found
     Ok(vec![Tool::new(format!("Score-P sampling at {} Hz", rate.hertz), "stacks, sums").preloaded(preload.as_ref(), &settings)])
 }
 
-fn tau(search: &Search, mpi: &Mpi, _program: &Path, rate: SampleRate) -> Found {
+fn tau(search: &Search, mpi: &Mpi, _program: &Path, rate: SampleRate) -> PeerTools {
     let program = search.program("tau", "tau_exec")?.display().to_string();
     if let Ok(library) = search.library("tau", "libTAUsh-mpi.so") {
         fitting(mpi, library)?;
@@ -109,7 +107,7 @@ fn tau(search: &Search, mpi: &Mpi, _program: &Path, rate: SampleRate) -> Found {
     ])
 }
 
-fn extrae(search: &Search, mpi: &Mpi, _program: &Path, rate: SampleRate) -> Found {
+fn extrae(search: &Search, mpi: &Mpi, _program: &Path, rate: SampleRate) -> PeerTools {
     let library = peers::extrae_library(search, mpi)?;
     let settings = [
         EXTRAE_SETTINGS[0],

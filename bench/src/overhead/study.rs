@@ -15,7 +15,7 @@ use crate::paths;
 use crate::quartiles::Quartiles;
 
 /// What is to be measured.
-pub(super) struct Study {
+pub(super) struct OverheadStudy {
     pub title: String,
     /// What the figures mean, for people.
     pub explanation: &'static str,
@@ -81,24 +81,26 @@ pub(super) struct StudyTool {
     pub bytes_per_sample: Option<f64>,
 }
 
-impl Study {
+impl OverheadStudy {
     /// Measures in this number of rounds.
     pub(super) fn measure(self, rounds: u32) -> Result<StudyFigures, Error> {
-        let Study { title, explanation, program, launch, cases, unit, tools, mut absent } = self;
+        let OverheadStudy { title, explanation, program, launch, cases, unit, tools, mut absent } = self;
         let folder = paths::folder()?.join("run");
         let tools = [Tool::nothing()].into_iter().chain(tools).collect();
         let sample = |tool: &Tool| run(tool, launch.clone(), &program, &folder);
         let measured = MeasuredRounds::measure(&title, tools, rounds, &mut absent, sample)?;
         let library = measured.samples.iter().find_map(|round| Some(round[0].as_ref()?.output.library.clone())).unwrap_or_default();
-        let bare =
-            cases.iter().filter_map(|case| Some((case.name, case.over_rounds(&measured, |round| case.of(round[0].as_ref()?))?))).collect();
+        let bare = cases
+            .iter()
+            .filter_map(|case| Some((case.name, case.over_rounds(&measured, |round| case.figure_of(round[0].as_ref()?))?)))
+            .collect();
         let tools = (1..measured.tools.len()).map(|number| StudyTool::new(&measured, number, cases, unit)).collect();
         Ok(StudyFigures { title, explanation, cases, library, unit, bare, tools, absent })
     }
 }
 
 impl StudyCase {
-    fn of(&self, run: &ProgramRun) -> Option<f64> {
+    fn figure_of(&self, run: &ProgramRun) -> Option<f64> {
         run.output.cases.get(self.name).map(self.figure)
     }
 
@@ -107,7 +109,7 @@ impl StudyCase {
     }
 
     fn added(&self, unit: AddedUnit, with: &ProgramRun, bare: &ProgramRun) -> Option<f64> {
-        let (with, bare) = (self.of(with)?, self.of(bare)?);
+        let (with, bare) = (self.figure_of(with)?, self.figure_of(bare)?);
         Some(match unit {
             AddedUnit::Nanoseconds => with - bare,
             AddedUnit::Percent => 100.0 * (with / bare - 1.0),
