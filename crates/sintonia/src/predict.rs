@@ -100,7 +100,7 @@ fn predict_from_model(path: &Path, args: &PredictArgs) -> Result<(), Error> {
     }
     let mut model = PerformanceModel::read(path).map_err(|error| Error::Other(error.to_string()))?;
     if let Some(file) = &args.machine {
-        let machine = Machine::read_widened(file).map_err(|error| Error::Other(error.to_string()))?;
+        let machine = Machine::read(file).map_err(|error| Error::Other(error.to_string()))?;
         model = model.on_machine(&machine).map_err(|error| about(&error))?;
     }
     let names = model.parameter_names();

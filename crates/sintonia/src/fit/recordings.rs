@@ -17,8 +17,7 @@ pub(super) fn fit_recordings(args: &FitArgs) -> Result<FitResult, Error> {
     let runs = named.map(|(path, recording)| MeasuredRun::from_recording(&path.display().to_string(), recording, &|| progress.step()));
     let runs: Vec<MeasuredRun> = runs.collect::<Result<_, _>>().map_err(|error| Error::Other(error.to_string()))?;
     drop(progress);
-    let machine =
-        args.machine.as_ref().map(|path| Machine::read_widened(path)).transpose().map_err(|error| Error::Other(error.to_string()))?;
+    let machine = args.machine.as_ref().map(|path| Machine::read(path)).transpose().map_err(|error| Error::Other(error.to_string()))?;
     let study = ScalingStudy::from_runs(runs, args.name.clone(), args.x.as_deref(), machine.as_ref());
     let study = study.map_err(|error| Error::Other(error.to_string()))?;
     let [least, most] = study.init_finalize_s.map(text::format_seconds);
