@@ -32,6 +32,8 @@ pub enum MachineScale {
         here: Formula,
         /// The cost on the other machine.
         there: Formula,
+        /// Factor by which the interval is wider, since the measurement of the costs was disturbed.
+        widening: f64,
     },
 }
 
@@ -40,13 +42,14 @@ impl MachineScale {
     pub fn factor_at(&self, parameters: &[String], setting: &[f64]) -> EstimateRange {
         match self {
             MachineScale::Constant(figure) => *figure,
-            MachineScale::Formulas { here, there } => {
+            MachineScale::Formulas { here, there, widening } => {
                 let at = symbol_intervals(parameters, setting);
                 let both = here.enclose(&at).ok().zip(there.enclose(&at).ok()).filter(|(here, _)| here.low() > 0.0);
                 both.map_or([1.0; 3], |(here, there)| {
                     // Each interval is relative to the other's middle; both extremes at once are unlikely.
                     let middle = there.midpoint() / here.midpoint();
-                    [(there.low() / here.midpoint()).min(middle), middle, (there.high() / here.midpoint()).max(middle)]
+                    let [low, high] = [there.low() / here.midpoint() / widening, there.high() / here.midpoint() * widening];
+                    [low.min(middle), middle, high.max(middle)]
                 })
             }
         }
@@ -56,7 +59,7 @@ impl MachineScale {
     pub fn formula(&self) -> Formula {
         match self {
             MachineScale::Constant([_, middle, _]) => Formula::decimal(*middle),
-            MachineScale::Formulas { here, there } => there / here,
+            MachineScale::Formulas { here, there, .. } => there / here,
         }
     }
 }

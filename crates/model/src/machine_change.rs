@@ -69,14 +69,14 @@ impl PerformanceModel {
             return Err(MachineChangeError::NoParts);
         }
         let [least, middle, most] = cost_ratios(&home.costs, &node_costs(machine)).ok_or(MachineChangeError::NoCommonCosts)?;
-        let disturbed = (1.0 + home.disturbance) * (1.0 + machine.metadata.disturbance.unwrap_or(0.0));
-        let computation = [least / disturbed, middle, most * disturbed];
+        let widening = (1.0 + home.disturbance) * (1.0 + machine.metadata.disturbance.unwrap_or(0.0));
+        let computation = [least / widening, middle, most * widening];
         let ranks = self.fixed.get(RANKS_PARAMETER).copied();
         let mut model = self.clone();
         for part in &mut model.parts {
             let cost = part.calls.as_ref().and_then(|calls| placed_call_cost(machine, calls)).map(|cost| in_model_parameters(cost, ranks));
             part.term.scale = match (part.kind, &part.reference_cost, cost) {
-                (PartKind::Communication, Some(here), Some(there)) => Some(MachineScale::Formulas { here: here.clone(), there }),
+                (PartKind::Communication, Some(here), Some(there)) => Some(MachineScale::Formulas { here: here.clone(), there, widening }),
                 (PartKind::Communication, ..) => None,
                 _ => Some(MachineScale::Constant(computation)),
             };

@@ -107,7 +107,7 @@ fn predict_from_model(path: &Path, args: &PredictArgs) -> Result<(), Error> {
     let mut models = PerformanceModel::read_all(path).map_err(|error| Error::Other(error.to_string()))?;
     select_series(args, &mut models).map_err(|error| about(&error))?;
     if let Some(file) = &args.machine {
-        let machine = Machine::read_widened(file).map_err(|error| Error::Other(error.to_string()))?;
+        let machine = Machine::read(file).map_err(|error| Error::Other(error.to_string()))?;
         models = models.iter().map(|model| model.on_machine(&machine)).collect::<Result<_, _>>().map_err(|error| about(&error))?;
     }
     let names: Vec<Vec<String>> = models.iter().map(PerformanceModel::parameter_names).collect();

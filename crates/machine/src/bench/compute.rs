@@ -94,13 +94,16 @@ fn enough_rounds(mut time: impl FnMut(usize) -> f64) -> usize {
 /// Measures all operations on this node, which has the index `node` among the node types. Number types are left out when the time is over.
 pub(super) fn measure(node: usize, seed: u64, time: Duration, mut tell: impl FnMut(BenchSample)) {
     let began = Instant::now();
-    let number_types: [fn(usize, u64, &mut dyn FnMut(BenchSample)); 4] = [measure_int32, measure_float64, measure_int64, measure_float32];
+    let number_types: [NumberTypeBench; 4] = [measure_int32, measure_float64, measure_int64, measure_float32];
     for (index, measure) in number_types.iter().enumerate() {
         if index == 0 || began.elapsed() < time {
             measure(node, seed, &mut tell);
         }
     }
 }
+
+/// Measures all operations of one number type: index of the node type, seed, and where samples go.
+type NumberTypeBench = fn(usize, u64, &mut dyn FnMut(BenchSample));
 
 fn measure_int32(node: usize, seed: u64, tell: &mut dyn FnMut(BenchSample)) {
     let int32 = ArithmeticBench::<i32>::new(node, seed);

@@ -85,7 +85,8 @@ impl PairBench<'_, '_, '_> {
             }
             let task = self.exchange_task(MessageExchange::Time(MessageMetric::Transfer), bytes);
             let round = self.leader.run_exchange(self.ranks, ExchangeTask { times, first: 1, train: 1, ..task })?;
-            let seconds = round.values.first().and_then(|values| median(values).ok()).unwrap_or(0.0);
+            // The least, since waiting for a core is not proportional to the size.
+            let seconds = round.values.first().and_then(|values| values.iter().copied().min_by(f64::total_cmp)).unwrap_or(0.0);
             self.rough.push((bytes, seconds));
         }
         let [empty_s, most_s] = [0, most].map(|bytes| self.estimated_time(bytes));
@@ -117,19 +118,19 @@ impl PairBench<'_, '_, '_> {
         ExchangeTask { exchange, bytes: bytes as usize, first, times: 1, train, settle }
     }
 
-    /// Approximate transfer time: as measured, else between the nearest sizes, or in proportion beyond them.
+    /// Approximate transfer time: as measured, else on the line through the nearest sizes.
     fn estimated_time(&self, bytes: u64) -> f64 {
         if let Some(seconds) = self.known.get(&MessageMetric::Transfer).and_then(|sizes| sizes.get(&bytes)) {
             return *seconds;
         }
-        let above = self.rough.partition_point(|(size, _)| *size < bytes);
-        match (above.checked_sub(1).and_then(|below| self.rough.get(below)), self.rough.get(above)) {
-            (_, Some((size, seconds))) if *size == bytes => *seconds,
-            (Some((from, low)), Some((to, high))) => low + (high - low) * (bytes - from) as f64 / (to - from) as f64,
-            (Some((from, seconds)), None) => seconds * bytes as f64 / (*from).max(1) as f64,
-            (None, Some((_, seconds))) => *seconds,
-            (None, None) => 0.0,
+        // The two sizes around this one, or the last two.
+        let above = self.rough.partition_point(|(size, _)| *size < bytes).clamp(1, self.rough.len().max(2) - 1);
+        match (self.rough.get(above - 1), self.rough.get(above)) {
+            (Some((from, low)), Some((to, high))) => low + (high - low) * (bytes as f64 - *from as f64) / (to - from) as f64,
+            (Some((_, seconds)), None) => *seconds,
+            (None, _) => 0.0,
         }
+        .max(0.0)
     }
 
     fn find_thresholds(&mut self, until: Instant) -> Result<(), BenchError> {

@@ -21,8 +21,7 @@ pub(super) fn fit_recordings(args: &FitArgs) -> Result<FitResult, Error> {
         read.map_err(|error| Error::Other(error.to_string()))?;
     }
     drop(progress);
-    let machine =
-        args.machine.as_ref().map(|path| Machine::read_widened(path)).transpose().map_err(|error| Error::Other(error.to_string()))?;
+    let machine = args.machine.as_ref().map(|path| Machine::read(path)).transpose().map_err(|error| Error::Other(error.to_string()))?;
     let (name, over, form) = (args.name.clone(), args.x.as_deref(), args.curve_form());
     let study = runs.into_study(|runs| match form {
         CurveForm::Scaling => ScalingStudy::from_runs(runs, name, over, machine.as_ref()),

@@ -34,7 +34,7 @@ fn answer(open: &Arc<ViewSession>, question: &PageQuery) -> Result<QueryAnswer, 
     }
     let (recordings, permit) = (open.recordings.clone(), open.read_permit(&open.recordings));
     let steps = recordings.iter().map(|opened| MeasuredRun::progress_steps(&opened.recording)).sum();
-    let machine = open.machine.clone().map(sintonia_machine::Machine::widened);
+    let machine = open.machine.clone();
     let work = move |progress: &JobProgress| {
         let mut runs = RunSelection::default();
         for opened in &recordings {

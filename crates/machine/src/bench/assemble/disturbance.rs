@@ -88,7 +88,7 @@ const MOST_STOLEN: f64 = 0.99;
 /// A disturbance without bounds.
 const MOST: f64 = 1e9;
 
-/// Removes times that other figures of the same pair contradict. A metric for which that is more than a quarter is not written; transfers
+/// Removes times that other figures of the same pair contradict. A metric for which that is more than half is not written; transfers
 /// always are, but count as disturbed.
 pub(super) fn without_contradictions<'a>(
     class: PairClass,
@@ -104,7 +104,7 @@ pub(super) fn without_contradictions<'a>(
         let example = &times[0];
         let shown = |seconds: f64| sintonia_text::quantity::format_seconds(seconds);
         let reason = format!("{} for {} bytes where others allow {}", shown(example.seconds), example.bytes, shown(example.most));
-        if times.len() * 4 <= sizes.len() {
+        if times.len() * 2 <= sizes.len() {
             times.iter().for_each(|time| _ = sizes.remove(&time.bytes));
             evidence.notes.push(format!(
                 "{name}: {} of {} sizes contradict the others and are left out ({reason})",
@@ -117,7 +117,7 @@ pub(super) fn without_contradictions<'a>(
             evidence.notes.push(format!("{name}: {} of {} sizes contradict each other ({reason})", times.len(), sizes.len()));
         } else {
             points.remove(what);
-            evidence.notes.push(format!("{name}: not written, since most of it contradicts the transfer ({reason})"));
+            evidence.notes.push(format!("{name}: not written, since most sizes contradict others ({reason})"));
         }
     }
     points
