@@ -138,7 +138,7 @@ fn what_cannot_be_read_is_told_with_its_position() {
     assert_eq!(refused("n2", tar(&[]), "time"), "n2/profile.cubex: no anchor.xml in this archive: it is no Cube file (at byte 0)");
     assert_eq!(
         refused("n2", changed(b"</region><region id=\"5\">", b"</regiox>"), "time").split(" (").next().unwrap(),
-        "n2/profile.cubex: anchor.xml:9: expected 'region' tag, not 'regiox' at 9:46"
+        "n2/profile.cubex: anchor.xml:8: expected 'region' tag, not 'regiox' at 8:37"
     );
     assert_eq!(
         refused("n2", changed(b"CUBEX.INDEX", b"CUBEX.INDUX"), "time"),
