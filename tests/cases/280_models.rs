@@ -207,6 +207,7 @@ fn questions_that_a_model_cannot_answer_are_refused_with_the_reason() {
         ("m.toml -p n=5 -p n=6", 2, wrong_usage("n is given twice; list several values as in n=1,2,4")),
         ("m.toml -p n=5 --procs 0", 2, wrong_usage("the number of processes must be a positive integer, not 0")),
         ("m.toml -p n=5 --procs 1.5", 2, wrong_usage("the number of processes must be a positive integer, not 1.5")),
+        ("m.toml -p n=5 -p p=2.5", 2, wrong_usage("the number of processes must be a positive integer, not 2.5")),
         ("m.toml -p n=5 --base 0", 2, wrong_usage("the number of processes must be a positive integer, not 0")),
         ("m.toml -p n=5 --procs 4..2", 2, wrong_usage("p=4..2: `4..2` is not a valid range: expected an increasing range such as 16..256, or with a step such as 2..10:2")),
         ("m.toml -p n=5 --procs 4..", 2, wrong_usage("p=4..: `4..` is not a valid range: expected an increasing range such as 16..256, or with a step such as 2..10:2")),

@@ -15,7 +15,8 @@ const ANCHOR: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <region id="7"><name>main</name></region><region id="8"><name>solve</name></region>
 <region id="9"><name>MPI_Send</name></region><region id="5"><name>init</name></region>
 <cnode id="0" calleeId="7"><cnode id="1" calleeId="8"><cnode id="2" calleeId="9"/></cnode><cnode id="3" calleeId="5"/></cnode>
-</program><system><systemtreenode Id="0"><locationgroup Id="0"><location Id="0"/><location Id="1"/></locationgroup></systemtreenode></system></cube>
+</program><system><systemtreenode Id="0"><locationgroup Id="0">
+<location Id="0"/><location Id="1"/></locationgroup></systemtreenode></system></cube>
 "#;
 
 fn tar(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
