@@ -330,6 +330,7 @@ fn questions_that_a_model_cannot_answer_are_refused_with_the_reason() {
         ("m.toml -p n=5 -p n=6", 2, wrong_usage("n is given twice; list several values as in n=1,2,4")),
         ("m.toml -p n=5 --procs 0", 2, wrong_usage("the number of processes must be a positive integer, not 0")),
         ("m.toml -p n=5 --procs 1.5", 2, wrong_usage("the number of processes must be a positive integer, not 1.5")),
+        ("m.toml -p n=5 -p p=2.5", 2, wrong_usage("the number of processes must be a positive integer, not 2.5")),
         ("m.toml -p n=5 --base 0", 2, wrong_usage("the number of processes must be a positive integer, not 0")),
         ("m.toml -p n=5 --procs 4..2", 2, wrong_usage("p=4..2: `4..2` is not a valid range: expected an increasing range such as 16..256, or with a step such as 2..10:2")),
         ("m.toml -p n=5 --procs 4..", 2, wrong_usage("p=4..: `4..` is not a valid range: expected an increasing range such as 16..256, or with a step such as 2..10:2")),
@@ -567,7 +568,9 @@ fn what_columns_are_is_said_by_names_headers_and_options() {
     let folder = fresh_dir();
     let rows: String = [1, 2, 4, 8, 16].map(|np| format!("{np};{},5;{}\n", 60 / np, 3 * np * np + np)).concat();
     write(folder.path(), "t.csv", format!("np;time [s];sent\n{rows}"));
-    let fit = |options: &[&str]| [&["fit", "t.csv", "--x", "np"], options].concat();
+    fn fit<'a>(options: &[&'a str]) -> Vec<&'a str> {
+        [&["fit", "t.csv", "--x", "np"], options].concat()
+    }
     let timed = json_output(command(folder.path(), &fit(&["--y", "time", "-o", "m.toml", "--json"])));
     assert_eq!(timed["parameters"][0]["kind"], "processes", "{timed}");
     let fraction = refused(folder.path(), &["predict", "m.toml", "-p", "np=2.5"], 1);
@@ -663,9 +666,9 @@ fn the_formats_of_extra_p_and_cube_files_give_the_same_formula() {
     write(folder.path(), "saved.extra-p", zip("experiment.json", &saved.replace("\"mean\":100", "\"mean\":ten")));
     let wrong = refused(folder.path(), &["fit", "saved.extra-p"], 1);
     assert!(wrong.starts_with("sintonia: saved.extra-p: experiment.json:1: expected ident (column "), "{wrong}");
-    write(&folder.path().join("cube/mm.n20p4.r1"), "profile.cubex", &cubex(1.0)[..2000]);
+    write(&folder.path().join("cube/mm.n20p4.r1"), "profile.cubex", &cubex(1.0)[..2100]);
     let cut = refused(folder.path(), &["fit", "cube"], 1);
-    assert_eq!(cut, "sintonia: cube/mm.n20p4.r1/profile.cubex: the file ends too early (at byte 2000)\n");
+    assert_eq!(cut, "sintonia: cube/mm.n20p4.r1/profile.cubex: the file ends too early (at byte 2100)\n");
 }
 
 /// Records a program of a size on `ranks` ranks; returns the path.

@@ -1,7 +1,8 @@
 //! A form given by the user: a sum of products of powers and logarithms of the parameters, each times a coefficient to be estimated.
 //!
 //! `a*n^3 + b*n^2 + c` is such a form for the parameter `n`. Names that are no parameters are coefficients, each of which may multiply one
-//! product only. Coefficients are estimated by ordinary least squares over the settings: repetitions count as their mean. They may be negative.
+//! product only. Coefficients are estimated by ordinary least squares over the settings: repetitions count as their mean. They may be
+//! negative.
 
 use std::ops::Range;
 
@@ -291,8 +292,8 @@ fn one_value_per_setting(measurements: &Measurements) -> Measurements {
     settings.expect("means of valid measurements are valid").with_parameter_kinds(measurements.parameter_kinds())
 }
 
-/// The model with the covariance of ordinary least squares: the residual variance has as many degrees of freedom as there are settings beyond
-/// the coefficients, since no exponent was searched. If there are none, the noise that is assumed without repetitions stays.
+/// The model with the covariance of ordinary least squares: the residual variance has as many degrees of freedom as there are settings
+/// beyond the coefficients, since no exponent was searched. If there are none, the noise that is assumed without repetitions stays.
 fn with_least_squares_intervals(mut model: ScalingModel, settings: &Measurements) -> ScalingModel {
     let points = settings.points();
     let freedom = points.len().saturating_sub(model.shown.terms.len()) as f64;

@@ -42,7 +42,8 @@ pub enum SeriesModelError {
     TooManyParameters(usize),
     /// All values were measured at the same setting.
     #[error(
-        "all {count} measurements are at {setting} (median {median}), so growth is unknown: measure at least 3 values of each parameter, next {next}"
+        "all {count} measurements are at {setting} (median {median}), so growth is unknown: \
+         measure at least 3 values of each parameter, next {next}"
     )]
     SingleSetting {
         /// The setting.
@@ -135,7 +136,7 @@ fn parameter_ranges(series: &MeasurementSeries) -> Vec<MeasuredParameter> {
 fn interpolation_note(form: &CurveForm, curve: &FittedCurve, measurements: &Measurements) -> Option<String> {
     let is_given = !matches!(form, CurveForm::Scaling | CurveForm::Pieces);
     (is_given && curve.terms().len() == measurements.points().len()).then(|| {
-        "there are as many coefficients as settings, so the formula passes through all of them, and its intervals are a guess: measure more".into()
+        "there are as many coefficients as settings, so the formula passes through all of them, and its intervals are a guess".into()
     })
 }
 
@@ -247,7 +248,8 @@ mod tests {
     #[test]
     fn one_setting_says_nothing_about_growth() {
         let error = PerformanceModel::from_series(&table("n,send [s]\n8,2\n8,3\n"), &CurveForm::Scaling).unwrap_err();
-        let said = "all 2 measurements are at n = 8 (median 2.5 s), so growth is unknown: measure at least 3 values of each parameter, next n = 16";
+        let said = "all 2 measurements are at n = 8 (median 2.5 s), so growth is unknown: \
+                    measure at least 3 values of each parameter, next n = 16";
         assert_eq!(error.to_string(), said);
         let mean = PerformanceModel::from_series(&table("n,send [s]\n8,2\n8,3\n"), &CurveForm::Polynomial(0)).unwrap();
         assert_eq!(mean.formula().to_string(), "2.5");

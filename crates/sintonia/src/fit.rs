@@ -10,14 +10,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use sintonia_fit::linear_form::FormCoefficient;
+use sintonia_fit::table::cube;
 use sintonia_model::curve::FittedCurve;
 use sintonia_model::model::PerformanceModel;
 use sintonia_model::next_run::NextRun;
 use sintonia_model::run_selection::RunDefect;
 use sintonia_model::series::CurveForm;
 use sintonia_plot::render_svg;
-
-use sintonia_fit::table::cube;
 
 use crate::error::usage_error;
 use crate::{Error, output};
@@ -56,7 +55,7 @@ pub(crate) struct FitArgs {
     /// Table: use only rows where this column has this value, or for Extra-P files only this region (region=NAME)
     #[arg(long = "where", value_name = "COLUMN=VALUE")]
     only: Vec<String>,
-    /// Table: what columns are: size, processes, time, bytes, count or unknown [default: by the header, or by names such as p, threads, nodes]
+    /// Table: what columns are: size, processes, time, bytes, count or unknown [default: by the header, or by names such as threads]
     #[arg(long, value_name = "NAME=KIND,…", value_delimiter = ',')]
     kind: Vec<String>,
     /// Table: fit a piecewise linear function, as for message times over size

@@ -89,7 +89,12 @@ pub(crate) fn run(args: PredictArgs) -> Result<ExitCode, Error> {
     }
     args.plot.iter().try_for_each(|path| output::check_writable(path))?;
     match &args.model {
-        Some(path) if path.extension().is_some_and(|ending| ending == "pam") => source::run(path, &args)?,
+        Some(path) if path.extension().is_some_and(|ending| ending == "pam") => {
+            if !args.only.is_empty() {
+                usage_error("--where applies only to a MODEL.toml");
+            }
+            source::run(path, &args)?;
+        }
         Some(path) => predict_from_model(path, &args)?,
         None => law::run(&args)?,
     }

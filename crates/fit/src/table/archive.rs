@@ -137,8 +137,8 @@ pub(super) fn gunzip(bytes: Vec<u8>) -> Result<Vec<u8>, ArchiveError> {
 
 const TAR_BLOCK: usize = 512;
 
-/// The content of a member of a TAR archive, and its offset; `None` if there is no such member. Checksums are ignored: those of CubeWriter 4.8
-/// are wrong.
+/// The content of a member of a TAR archive, and its offset; `None` if there is no such member. Checksums are ignored: those of
+/// CubeWriter 4.8 are wrong.
 pub(super) fn find_tar_member<'a>(bytes: &'a [u8], name: &str) -> Result<Option<(usize, &'a [u8])>, ArchiveError> {
     let mut offset = 0;
     while offset < bytes.len() {

@@ -1,7 +1,8 @@
-//! Sets of Cube files (`.cubex`), the profiles of Score-P and Scalasca: one file per run, in folders named by the parameters, as Extra-P expects.
+//! Sets of Cube files (`.cubex`), the profiles of Score-P and Scalasca: one file per run, in folders named by the parameters, as Extra-P
+//! expects.
 //!
-//! The value of a call path in a run is its own (exclusive) value, the mean over all threads. A call path that some settings lack is added to the
-//! closest caller that all have, so that values still add up.
+//! The value of a call path in a run is its own (exclusive) value, the mean over all threads. A call path that some settings lack is added to
+//! the closest caller that all have, so that values still add up.
 
 mod anchor;
 mod folder_name;

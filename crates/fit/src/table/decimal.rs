@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-/// The number with a decimal point: `1,5` is 1.5 unless commas separate cells. A comma beside a point, or a second one, stays and is an error later.
+/// The number with a decimal point: `1,5` is 1.5 unless commas separate cells. A comma beside a point, or a second one, stays, and is an
+/// error later.
 pub(super) fn decimal_point(cell: &str, separator: char) -> Cow<'_, str> {
     let is_decimal = separator != ',' && cell.matches(',').count() == 1 && !cell.contains('.');
     if is_decimal { Cow::Owned(cell.replace(',', ".")) } else { Cow::Borrowed(cell) }

@@ -1,4 +1,5 @@
-//! Experiments that Extra-P has saved (`.extra-p`): a ZIP archive with a JSON document, and the single values as numpy arrays if they were kept.
+//! Experiments that Extra-P has saved (`.extra-p`): a ZIP archive with a JSON document, and the single values as numpy arrays if they were
+//! kept.
 //!
 //! Without the single values, the document has only their mean, median, extremes and spread. The mean is used, as Extra-P does by default.
 

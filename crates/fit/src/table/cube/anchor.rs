@@ -92,7 +92,8 @@ impl CubeAnchor {
         callees
     }
 
-    /// The nodes in the order of a metric's values: in the order of the file; for inclusive metrics, all that a node calls precede what they call.
+    /// The nodes in the order of a metric's values: in the order of the file; for inclusive metrics, all that a node calls precede what
+    /// they call.
     pub(super) fn value_order(&self, metric: &CubeMetric) -> Vec<usize> {
         if !metric.is_inclusive {
             return (0..self.calls.len()).collect();

@@ -15,7 +15,8 @@ const ANCHOR: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <region id="7"><name>main</name></region><region id="8"><name>solve</name></region>
 <region id="9"><name>MPI_Send</name></region><region id="5"><name>init</name></region>
 <cnode id="0" calleeId="7"><cnode id="1" calleeId="8"><cnode id="2" calleeId="9"/></cnode><cnode id="3" calleeId="5"/></cnode>
-</program><system><systemtreenode Id="0"><locationgroup Id="0"><location Id="0"/><location Id="1"/></locationgroup></systemtreenode></system></cube>
+</program><system><systemtreenode Id="0"><locationgroup Id="0">
+<location Id="0"/><location Id="1"/></locationgroup></systemtreenode></system></cube>
 "#;
 
 fn tar(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
@@ -138,7 +139,7 @@ fn what_cannot_be_read_is_told_with_its_position() {
     assert_eq!(refused("n2", tar(&[]), "time"), "n2/profile.cubex: no anchor.xml in this archive: it is no Cube file (at byte 0)");
     assert_eq!(
         refused("n2", changed(b"</region><region id=\"5\">", b"</regiox>"), "time").split(" (").next().unwrap(),
-        "n2/profile.cubex: anchor.xml:9: expected 'region' tag, not 'regiox' at 9:46"
+        "n2/profile.cubex: anchor.xml:8: expected 'region' tag, not 'regiox' at 8:37"
     );
     assert_eq!(
         refused("n2", changed(b"CUBEX.INDEX", b"CUBEX.INDUX"), "time"),
