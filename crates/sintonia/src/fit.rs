@@ -117,7 +117,11 @@ fn write_files(args: &FitArgs, found: &[FitResult]) -> Result<(), Error> {
         usage_error(format!("there are {} formulas, but a file holds one: choose with --y and --where", found.len()));
     };
     if let Some(path) = &args.output {
-        output::write_file(path, |out| out.write_all(model.to_text().as_bytes()))?;
+        let text = model.to_text();
+        // What `predict` would refuse is not written.
+        PerformanceModel::parse(&text, path)
+            .map_err(|error| Error::Other(format!("the formulas cannot be stored, so nothing is written: {error}")))?;
+        output::write_file(path, |out| out.write_all(text.as_bytes()))?;
     }
     if let Some((path, drawing)) = args.plot.as_ref().zip(plot::plot_model(model)) {
         output::write_file(path, |out| out.write_all(render_svg(&drawing).as_bytes()))?;
