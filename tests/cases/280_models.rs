@@ -143,7 +143,9 @@ fn runs_that_failed_were_cut_or_shared_a_core_are_left_out_unless_they_are_reque
         let cut = "warning: cut.sin is left out: its command ended with exit status 124, and rank 0 is incomplete (cut short) \
                    (`--include failed,truncated` fits it all the same)";
         assert_eq!(left_out[1], cut);
-        assert!(left_out[2].starts_with("warning: shared.sin is left out: 2 ranks shared 1 core: "), "{left_out:?}");
+        let shared = &left_out[2];
+        let is_named = shared.starts_with("warning: shared.sin is left out: ") && shared.contains("of their time they waited for a core");
+        assert!(is_named && shared.ends_with("(`--include oversubscribed` fits it all the same)"), "{left_out:?}");
         let (to, included) = notes(&["--include", "failed,oversubscribed"]);
         assert_eq!(to, 120.0, "{included:?}");
         assert_eq!(included[0], "warning: failed.sin is fitted although its command ended with exit status 3");
