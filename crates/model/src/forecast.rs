@@ -354,8 +354,8 @@ mod tests {
 
     #[test]
     fn how_far_beyond_the_measurements_a_setting_is_is_known() {
-        let rows = rows(&[("n", &[50.0, 400.0]), ("p", &[16.0])], None);
-        assert_eq!(rows.iter().map(|row| row.extrapolation).collect::<Vec<_>>(), [1.0, 4.0]);
+        let rows = rows(&[("n", &[50.0, 400.0, 0.25]), ("p", &[16.0])], None);
+        assert_eq!(rows.iter().map(|row| row.extrapolation).collect::<Vec<_>>(), [1.0, 4.0, 4.0], "above and below");
     }
 
     #[test]

@@ -250,13 +250,19 @@ fn truncation(recording: &Recording) -> Option<RunObjection> {
 fn missing_cores(recording: &Recording) -> Result<Option<RunObjection>, RunError> {
     let Some(shortage) = CoreShortage::from_recording(recording)? else { return Ok(None) };
     let is_shared = |cause: &ShortageCause| matches!(cause, ShortageCause::Oversubscribed { .. } | ShortageCause::SharedProcessors { .. });
-    let statement = shortage.statement(&recording.header);
-    let statement = statement.trim_end_matches('.');
+    let statement = as_clause(&shortage.statement(&recording.header));
     if shortage.causes.first().is_some_and(is_shared) {
         return Ok(Some(RunObjection::new(RunDefect::Oversubscribed, statement)));
     }
     let is_unknown_when = !CoreShortage::has_intervals(&recording.header) && shortage.share() > MAX_KEPT_SHARE;
     Ok(is_unknown_when.then(|| RunObjection::new(RunDefect::Preempted, format!("{statement}; when that was is not recorded"))))
+}
+
+/// The first of some sentences as a part of another one.
+fn as_clause(sentences: &str) -> String {
+    let first = sentences.split(". ").next().unwrap_or_default().trim_end_matches('.');
+    let mut letters = first.chars();
+    letters.next().map_or_else(String::new, |letter| letter.to_lowercase().chain(letters).collect())
 }
 
 #[cfg(test)]
@@ -274,6 +280,12 @@ mod tests {
         assert_eq!(reason(Some(3)).as_deref(), Some("its command ended with exit status 3"));
         assert_eq!(reason(Some(143)).as_deref(), Some("its command ended with exit status 143 (signal 15)"));
         assert_eq!(reason(Some(255)).as_deref(), Some("its command ended with exit status 255"));
+    }
+
+    #[test]
+    fn a_sentence_becomes_a_clause() {
+        let said = "A CPU quota of 0.5 cores stopped 2 ranks: 70 % of their time they waited for a core. 1 more cause.";
+        assert_eq!(as_clause(said), "a CPU quota of 0.5 cores stopped 2 ranks: 70 % of their time they waited for a core");
     }
 
     #[test]

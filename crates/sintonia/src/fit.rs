@@ -138,7 +138,11 @@ fn write_files(args: &FitArgs, found: &[FitResult]) -> Result<(), Error> {
     };
     if let Some(path) = &args.output {
         let models: Vec<PerformanceModel> = found.iter().map(|found| found.model.clone()).collect();
-        output::write_file(path, |out| out.write_all(PerformanceModel::all_to_text(&models).as_bytes()))?;
+        let text = PerformanceModel::all_to_text(&models);
+        // What `predict` would refuse is not written.
+        PerformanceModel::parse_all(&text, path)
+            .map_err(|error| Error::Other(format!("the formulas cannot be stored, so nothing is written: {error}")))?;
+        output::write_file(path, |out| out.write_all(text.as_bytes()))?;
     }
     if let Some((path, drawing)) = drawing {
         output::write_file(path, |out| out.write_all(render_svg(&drawing).as_bytes()))?;

@@ -290,3 +290,17 @@ fn find_root(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     }
     0.5 * (low + high)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_discrepancy_grows_with_the_distance_above_and_below() {
+        let discrepancy = ModelDiscrepancy { within: 0.0, ahead: vec![0.1, 0.0], steps: vec![2f64.ln(); 2] };
+        for (x, expected) in [(40.0, 0.0), (80.0, 0.0), (160.0, 0.1), (320.0, 0.2), (10.0, 0.0), (5.0, 0.1), (2.5, 0.2)] {
+            let found = discrepancy.std_dev_at(&[x, 7.0], &[10.0, 1.0], &[80.0, 9.0]);
+            assert!((found - expected).abs() < 1e-12, "{x}: {found}");
+        }
+    }
+}
