@@ -141,7 +141,9 @@ fn measure(args: &BenchArgs, path: &Path) -> Result<Machine, Error> {
         ends: Duration::ZERO,
         quick: args.quick,
     };
-    let plan = BenchPlan { settings, launches: count, deadline: began + budget };
+    // Fitting and writing also take time.
+    let reserve = (budget / 20).min(Duration::from_secs(3));
+    let plan = BenchPlan { settings, launches: count, deadline: began + budget - reserve };
     let mut notes = Vec::new();
     let (launcher, launches) = run_launches(&args.launcher, &plan, &mut notes)?;
     notes.push(format!("measured in {}", text::format_seconds(began.elapsed().as_secs_f64())));
