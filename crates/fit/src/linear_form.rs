@@ -150,7 +150,7 @@ impl LinearForm {
         if degree >= MAX_TERMS {
             return Err(error(FormProblem::TooLong));
         }
-        let factors = |power: usize| (power > 0).then(|| TermFactor { parameter: 0, exponent: power as f64, log: LogFactor::None });
+        let factors = |power: usize| (power > 0).then_some(TermFactor { parameter: 0, exponent: power as f64, log: LogFactor::None });
         let summand =
             |power: usize| FormSummand { coefficient: format!("c{power}"), number: 1.0, factors: factors(power).into_iter().collect() };
         Ok(Self { summands: (0..=degree).rev().map(summand).collect() })

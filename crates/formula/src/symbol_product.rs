@@ -74,7 +74,10 @@ fn constant_value(factor: &PowerFactor) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn parts(text: &str) -> Option<(f64, Vec<(String, SymbolFunction, f64)>)> {
+    /// A symbol, what of it is raised to a power, and the exponent.
+    type Power = (String, SymbolFunction, f64);
+
+    fn parts(text: &str) -> Option<(f64, Vec<Power>)> {
         let (number, mut powers) = text.parse::<Formula>().unwrap().as_symbol_product()?;
         powers.sort_by(|a, b| a.symbol.cmp(&b.symbol));
         Some((number, powers.into_iter().map(|power| (power.symbol, power.function, power.exponent.to_f64())).collect()))

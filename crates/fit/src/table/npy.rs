@@ -39,9 +39,9 @@ fn parse_shape(rest: &str) -> Option<Vec<usize>> {
 }
 
 /// The size of a number, and how its bytes are read.
-type NumberType = (usize, fn(&[u8]) -> f64);
+type ArrayElement = (usize, fn(&[u8]) -> f64);
 
-fn number_type(rest: &str) -> Option<NumberType> {
+fn number_type(rest: &str) -> Option<ArrayElement> {
     let word = rest.trim_start().strip_prefix('\'')?.split('\'').next()?;
     Some(match word {
         "<f8" => (8, |bytes| f64::from_bits(unsigned(bytes))),

@@ -128,8 +128,11 @@ fn unpack_data(bytes: &[u8], order: ByteOrder, total: usize) -> Result<Vec<u8>, 
     if data.len() == total { Ok(data) } else { Err(ArchiveError::new(offset, "there are fewer values than the index has call paths")) }
 }
 
-/// The size of a number in bytes, and its value; `None` for types whose values cannot be added.
-fn number_type(name: &str) -> Option<(usize, fn(u64) -> f64)> {
+/// The size of a stored number in bytes, and how its bits are a number.
+type StoredNumber = (usize, fn(u64) -> f64);
+
+/// How the numbers of a type are stored; `None` for types whose values cannot be added.
+fn number_type(name: &str) -> Option<StoredNumber> {
     Some(match name {
         "DOUBLE" | "FLOAT" => (8, f64::from_bits),
         "UINT64" | "UNSIGNED INTEGER" => (8, |bits| bits as f64),
