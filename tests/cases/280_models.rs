@@ -106,6 +106,7 @@ fn recordings_that_do_not_fit_together_are_refused_with_the_reason() {
             .process(mpi, record_command(&folder.path().join(&without_n), &[], mpi.launch(3, &command)))
             .run_in(folder.path())
             .expect_status(0);
+        remove_missing_cores(&folder.path().join(&without_n));
         let without_n_refusal = refused(&[&tasks, &without_n]);
         let again = format!("sintonia: {without_n} has no value of n, but {tasks} has: record it again with --param n=VALUE\n");
         assert_eq!(without_n_refusal, again);

@@ -106,7 +106,7 @@ fn include_list<'a>(runs: impl IntoIterator<Item = &'a DefectiveRun>) -> String 
 #[derive(Debug)]
 pub struct SelectionError {
     /// What is wrong with them; `None` if none is left.
-    error: Option<StudyError>,
+    error: Option<Box<StudyError>>,
     /// The runs that were left out.
     left_out: Vec<DefectiveRun>,
 }
@@ -210,7 +210,7 @@ impl RunSelection {
                 study.model.notes = notes;
                 Ok(study)
             }
-            Err(error) => Err(SelectionError { error: Some(error), left_out }),
+            Err(error) => Err(SelectionError { error: Some(Box::new(error)), left_out }),
         }
     }
 }
