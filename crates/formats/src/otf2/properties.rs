@@ -68,6 +68,7 @@ const DROPPED: &str = "SINTONIA_DROPPED";
 const DAMAGED: &str = "SINTONIA_DAMAGED_BLOCKS";
 const LIMITS: &str = "SINTONIA_LIMITS";
 const USAGE: &str = "SINTONIA_USAGE";
+const MEMORY: &str = "SINTONIA_MEMORY";
 const SAMPLING: &str = "SINTONIA_SAMPLING";
 const COUNTED: &str = "SINTONIA_COUNTED";
 const SEGMENT_COUNTERS: &str = "SINTONIA_COUNTERS";
@@ -130,6 +131,7 @@ pub(super) fn rank_properties(rank: &RecordedRank) -> Vec<Property> {
         (DAMAGED, PropertyValue::Uint64(rank.damaged_blocks)),
     ];
     facts.extend(rank.limits.as_ref().map(|limits| (LIMITS, json(serde_json::json!(limits)))));
+    facts.extend(rank.memory.as_ref().map(|memory| (MEMORY, json(serde_json::json!(memory)))));
     facts.extend(rank.sampling.map(|sampling| (SAMPLING, json(serde_json::json!(sampling)))));
     facts.extend(rank.counters.as_ref().map(|counters| (COUNTED, json(serde_json::json!(counters)))));
     facts.extend((!rank.usage.is_empty()).then(|| (USAGE, json(serde_json::json!(rank.usage)))));
@@ -192,6 +194,7 @@ pub(super) fn apply_rank_property(rank: &mut RecordedRank, name: &str, value: &P
         (DROPPED, PropertyValue::Uint64(number)) => rank.dropped = *number,
         (DAMAGED, PropertyValue::Uint64(number)) => rank.damaged_blocks = *number,
         (LIMITS, PropertyValue::String(json)) => rank.limits = serde_json::from_str(json).ok(),
+        (MEMORY, PropertyValue::String(json)) => rank.memory = serde_json::from_str(json).ok(),
         (COUNTED, PropertyValue::String(json)) => rank.counters = serde_json::from_str(json).ok(),
         (SAMPLING, PropertyValue::String(json)) => rank.sampling = serde_json::from_str(json).ok(),
         (USAGE, PropertyValue::String(json)) => rank.usage = serde_json::from_str(json).unwrap_or_default(),
@@ -233,7 +236,7 @@ mod tests {
     use super::*;
     use sintonia_recording::definitions::{CountersDefinition, SamplingDefinition};
     use sintonia_recording::header::{CommunicatorDefinition, MpiVersion};
-    use sintonia_recording::host::{ProcessLimits, ThreadUsage};
+    use sintonia_recording::host::{ProcessLimits, ProcessMemory, ThreadUsage};
 
     #[test]
     fn a_communicator_is_named_by_what_made_it() {
@@ -274,7 +277,8 @@ mod tests {
             let known = RecordedRank { usage, limits, ..RecordedRank::default() };
             let sampling = Some(SamplingDefinition { period_ns: 10_101_010, kernel: true, stacks: false });
             let counters = Some(CountersDefinition { events: vec!["cycles".into()], shortest_ns: 700 });
-            let known = RecordedRank { counters, ..known };
+            let memory = Some(ProcessMemory { initial_bytes: 5, peak_bytes: 8, ..ProcessMemory::default() });
+            let known = RecordedRank { counters, memory, ..known };
             let rank = RecordedRank { threads: 2, begin_ns: -5, end_ns: 10, end, dropped: 3, damaged_blocks: 4, sampling, ..known };
             let mut told = RecordedRank::default();
             rank_properties(&rank).iter().for_each(|(name, value)| apply_rank_property(&mut told, name, value));
