@@ -134,6 +134,8 @@ unchanged! {
     c_273_thread_lives => "c/273_thread_lives";
     c_280_sizes => "c/280_sizes";
     c_281_tasks => "c/281_tasks";
+    c_282_processor_time => "c/282_processor_time";
+    c_283_working_set => "c/283_working_set";
     c_680_farm => "c/680_farm";
     c_681_blocks => "c/681_blocks";
     c_700_head_to_head => "c/700_head_to_head";
