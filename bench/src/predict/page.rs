@@ -15,6 +15,7 @@ pub(super) fn text(figures: &PredictFigures) -> String {
     );
     let mut pages = vec![intro];
     pages.extend(figures.studies.iter().map(|outcome| study(outcome, figures.rounds)));
+    pages.extend(figures.failed.iter().map(|failed| format!("Not measured: {failed}")));
     pages.extend(summary(figures));
     pages.join("\n\n") + "\n"
 }
