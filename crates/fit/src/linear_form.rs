@@ -160,7 +160,7 @@ impl LinearForm {
     pub fn fit(&self, measurements: &Measurements) -> Result<ScalingModel, FormFitError> {
         let settings = one_value_per_setting(measurements);
         let mut model = self.fit_settings(&settings)?;
-        model.error_percent.validated = self.hold_out_error(&settings);
+        model.error_percent.validated = scaling::hold_out_error_percent(&settings, |kept| self.fit_settings(kept).ok());
         Ok(model)
     }
 
@@ -201,21 +201,6 @@ impl LinearForm {
             member.terms = member.terms.iter().map(own).collect();
         }
         model
-    }
-
-    /// The mean relative error at the largest value of each parameter when it is held out; `None` if too few settings are left.
-    fn hold_out_error(&self, settings: &Measurements) -> Option<f64> {
-        let mut errors = Vec::new();
-        for parameter in 0..settings.parameters().len() {
-            let largest = *settings.distinct_values(parameter).last()?;
-            let (held_out, kept): (Vec<DataPoint>, Vec<DataPoint>) =
-                settings.points().iter().cloned().partition(|point| point.at[parameter] == largest);
-            let kept = Measurements::new(settings.parameters().to_vec(), kept).ok()?;
-            if let Ok(model) = self.fit_settings(&kept) {
-                errors.extend(held_out.iter().map(|point| (model.predict_mean(&point.at)[1] / point.values[0] - 1.0).abs()));
-            }
-        }
-        (!errors.is_empty()).then(|| 100.0 * mean(&errors))
     }
 }
 

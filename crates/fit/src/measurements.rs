@@ -140,9 +140,9 @@ impl Measurements {
         })
     }
 
-    /// The points whose value of `parameter` is at least `least`.
-    pub(crate) fn restrict_from(&self, parameter: usize, least: f64) -> Self {
-        let points = self.points.iter().filter(|p| p.at[parameter] >= least).cloned().collect();
+    /// The points that are to be kept.
+    pub(crate) fn filtered(&self, keep: impl Fn(&DataPoint) -> bool) -> Self {
+        let points = self.points.iter().filter(|point| keep(point)).cloned().collect();
         Self { parameters: self.parameters.clone(), points, parameter_kinds: self.parameter_kinds }
     }
 

@@ -5,6 +5,7 @@
 //! measurements, so a [`ScalingModel`] keeps all of them with weights and predicts with all (Bayesian model averaging); the most probable one is
 //! displayed. `docs/fit-theory.md` has the method and its evaluation.
 
+mod averaged_formula;
 mod averaging;
 mod bounded_vec;
 mod cholesky;
@@ -13,6 +14,7 @@ mod data_check;
 mod design;
 mod display;
 mod ensemble_member;
+mod hold_out;
 mod hypothesis;
 mod inference;
 mod least_squares;
@@ -37,6 +39,7 @@ pub use data_check::{InsufficientData, NamedSetting, next_value};
 use design::ExperimentDesign;
 pub use display::{FactorEstimate, TermEstimate};
 pub use ensemble_member::{EnsembleMember, TermFactor};
+pub(crate) use hold_out::hold_out_error_percent;
 pub use hypothesis::LogFactor;
 use inference::{FittedEnsemble, HypothesisSet, PointWeighting};
 pub use model::{ErrorPercent, ExtrapolationModel, ModelDiscrepancy, NoiseEstimate, PosteriorCurve, ScalingModel};
@@ -68,12 +71,15 @@ pub fn fit(measurements: &Measurements) -> Result<ScalingModel, InsufficientData
     // Where no sum of products is near the truth of several parameters, predictions follow the pattern of the errors.
     let follows_pattern = model.correction.is_some() && design.axes.len() > 1;
     let average = explained.average.filter(|average| is_enough && !(follows_pattern && average.is_rough()));
-    Ok(ScalingModel { beyond, average, ..model })
+    let model = ScalingModel { beyond, average, ..model };
+    Ok(averaged_formula::better_fit(&model, measurements).unwrap_or(model))
 }
 
 /// Fits the points from the given level of the single parameter upwards, for extrapolation.
 fn fit_extrapolation(measurements: &Measurements, first: usize) -> ExtrapolationModel {
-    let measurements = measurements.restrict_from(0, measurements.distinct_values(0)[first]);
+    let largest = measurements.distinct_values(0).last().copied().unwrap_or_default();
+    let least = measurements.distinct_values(0)[first];
+    let measurements = measurements.filtered(|point| point.at[0] >= least);
     let design = ExperimentDesign::from_measurements(&measurements);
     let summary = SummarisedPoints::from_measurements(&measurements);
     let settled = validate::fit_validated(&design, &summary);
@@ -84,6 +90,7 @@ fn fit_extrapolation(measurements: &Measurements, first: usize) -> Extrapolation
     let steps = design.axes.iter().map(correction::log_step).collect();
     ExtrapolationModel {
         parameter: 0,
+        above: largest,
         model: Box::new(ScalingModel { unexplained: Some(ModelDiscrepancy { within: 0.0, ahead, steps }), ..model }),
     }
 }

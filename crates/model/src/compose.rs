@@ -26,6 +26,8 @@ use sintonia_insight::program_part::ProgramPart;
 pub const TOLERATED_ERROR_PERCENT: f64 = 1.0;
 /// An error larger by this factor is clearly worse.
 pub const WORSE_ERROR_FACTOR: f64 = 1.25;
+/// A part with at least this share of the time has its notes among those of the model.
+const NOTED_SHARE: f64 = 0.1;
 /// A role busy for more than this share of a run's time is on the critical path already.
 const CRITICAL_ROLE_SHARE: f64 = 0.9;
 /// From the median absolute error to the standard deviation of a normal distribution.
@@ -43,6 +45,8 @@ impl PerformanceModel {
                 "predictions use the formula of the total time: it predicts the largest runs better than the sum of the parts".into(),
             );
         }
+        let misfit = model.misfit_notes(&experiment.settings);
+        model.notes.extend(misfit);
         model.noise_percent = round_to_four_digits(model.estimate_noise_percent(experiment));
         model.host_effects = HostEffects {
             scheduling: SchedulingTime::from_runs(&experiment.runs),
@@ -83,6 +87,18 @@ impl PerformanceModel {
             points: points.collect(),
             notes,
         })
+    }
+
+    /// Which of the formulas that matter do not fit, and where the growth changes.
+    fn misfit_notes(&self, settings: &[Vec<f64>]) -> Vec<String> {
+        let notes_of = |term: &FittedTerm| term.curve.as_ref().map_or_else(Vec::new, |curve| curve.misfit_notes(settings));
+        match self.uses {
+            PredictionBasis::Whole => self.whole.as_ref().map_or_else(Vec::new, notes_of),
+            PredictionBasis::Parts => {
+                let parts = self.parts.iter().filter(|part| part.share >= NOTED_SHARE);
+                parts.flat_map(|part| notes_of(&part.term).into_iter().map(|note| format!("{}: {note}", part.name))).collect()
+            }
+        }
     }
 
     /// Whether the sum of the parts predicts clearly worse than the formula of the total.

@@ -236,20 +236,22 @@ impl FittedCurve {
     }
 
     /// What a reader of the formula must know: that it does not fit, and where the growth changes. `settings` are those measured.
-    pub fn misfit_notes(&self, settings: &[f64]) -> Vec<String> {
+    pub fn misfit_notes(&self, settings: &[Vec<f64>]) -> Vec<String> {
         let FittedCurve::Scaling(model) = self else { return Vec::new() };
         let Some(average) = &model.average else { return Vec::new() };
         let name = &model.parameters[0];
         let change = average.change_point().and_then(|cut| {
-            let below = settings.iter().copied().filter(|x| *x <= cut).max_by(f64::total_cmp)?;
-            let above = settings.iter().copied().filter(|x| *x > cut).min_by(f64::total_cmp)?;
+            let values = || settings.iter().map(|setting| setting[0]);
+            let below = values().filter(|x| *x <= cut).max_by(f64::total_cmp)?;
+            let above = values().filter(|x| *x > cut).min_by(f64::total_cmp)?;
             Some(format!("the growth changes between {name} = {below} and {above}; predictions beyond follow what was measured above"))
         });
         let misfit = model.is_contradicted().then(|| {
             format!(
                 "no formula fits: the one displayed differs from the measurements by {:.0} % on average. Predictions come from all laws that \
-                 explain the measurements; more values of {name} would tell them apart",
-                model.error_percent.in_sample
+                 explain the measurements; more values of {} would tell them apart",
+                model.error_percent.in_sample,
+                model.parameters.join(" and ")
             )
         });
         misfit.into_iter().chain(change).collect()
@@ -311,7 +313,11 @@ fn is_valid_model(model: &scaling::ScalingModel, parameters: &[String]) -> bool 
         })
         && model.average.as_ref().is_none_or(|average| average.is_valid(parameters.len()))
         && model.beyond.as_ref().is_none_or(|beyond| {
-            beyond.parameter < parameters.len() && beyond.model.beyond.is_none() && is_valid_model(&beyond.model, parameters)
+            beyond.parameter < parameters.len()
+                && beyond.above > 0.0
+                && beyond.above.is_finite()
+                && beyond.model.beyond.is_none()
+                && is_valid_model(&beyond.model, parameters)
         })
 }
 

@@ -4,6 +4,9 @@
 //! posterior; the interval covers 95 % of the samples. Speed-ups compare two settings within each sample, so that common uncertainty
 //! cancels. The seed is fixed, so results are reproducible.
 //!
+//! Formulas of parts err together: what slowed down a run slowed down all of its parts, and a cache or another law that the runs did not show
+//! concerns many of them. If they were drawn independently, the errors of many parts would cancel, and the interval of their sum would be too narrow.
+//!
 //! The formulas are those of a rank that always has a core, with its data where it was in the runs. What the host adds comes last: the time
 //! that waiting for cores added to the runs, and a wider interval where the data leaves or enters a cache.
 
@@ -23,6 +26,10 @@ const SAMPLE_COUNT: usize = 1000;
 const CONFIDENCE: f64 = 0.95;
 /// Prior degrees of freedom of the noise: runs scatter by some percent, not by some hundred. Without it, four runs would say nothing.
 const PRIOR_DOF: f64 = 3.0;
+/// The correlation of the error of a formula with what all formulas have in common; that of two formulas is its square.
+const CORRELATION: f64 = 0.8;
+/// Samples of formulas are compared where every parameter is so many times its largest measured value.
+const DISTANCE: f64 = 4.0;
 /// The seed of the samples.
 const SEED: u64 = 2003;
 
@@ -40,6 +47,35 @@ struct ModelSample<'a> {
     whole: Option<TermSample<'a>>,
     /// The noise factor of a single run in this sample.
     run_noise: f64,
+}
+
+/// Draws samples of terms that err together.
+struct TermSampler<'a> {
+    names: &'a [String],
+    /// What all terms have in common in a sample, as a standard normal variable.
+    common: Vec<f64>,
+    /// Where samples are compared.
+    distant: Vec<f64>,
+}
+
+impl<'a> TermSampler<'a> {
+    /// Samples of a term in an order that correlates the ranks of their values with what is common (Iman and Conover).
+    fn samples(&self, term: &'a FittedTerm, random: &mut SplitMix64) -> Vec<TermSample<'a>> {
+        let mut drawn: Vec<(f64, TermSample)> = (0..self.common.len())
+            .map(|_| {
+                let sample = term.sample(self.names, random);
+                (sample.value_at(&self.distant, [1.0; 3]), sample)
+            })
+            .collect();
+        drawn.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let own = (1.0 - CORRELATION * CORRELATION).sqrt();
+        let scores: Vec<f64> = self.common.iter().map(|common| CORRELATION * common + own * random.standard_normal()).collect();
+        let mut order: Vec<usize> = (0..scores.len()).collect();
+        order.sort_by(|a, b| scores[*a].total_cmp(&scores[*b]));
+        let mut placed: Vec<(usize, TermSample)> = order.into_iter().zip(drawn.into_iter().map(|(_, sample)| sample)).collect();
+        placed.sort_by_key(|(index, _)| *index);
+        placed.into_iter().map(|(_, sample)| sample).collect()
+    }
 }
 
 /// The contribution of a part or role.
@@ -78,21 +114,33 @@ impl<'a> Predictor<'a> {
     pub fn new(model: &'a PerformanceModel, names: &'a [String]) -> Predictor<'a> {
         let mut random = SplitMix64::new(SEED);
         let freedom = model.points.len().saturating_sub(3) as f64 + PRIOR_DOF;
+        let sampler = TermSampler {
+            names,
+            common: (0..SAMPLE_COUNT).map(|_| random.standard_normal()).collect(),
+            distant: model.parameters.iter().map(|parameter| DISTANCE * parameter.to).collect(),
+        };
+        let mut columns = |terms: &mut dyn Iterator<Item = &'a FittedTerm>| -> Vec<std::vec::IntoIter<TermSample<'a>>> {
+            terms.map(|term| sampler.samples(term, &mut random).into_iter()).collect()
+        };
+        let mut parts = columns(&mut model.parts.iter().map(|part| &part.term));
+        let mut limits = columns(&mut model.limits.iter().map(|limit| &limit.term));
+        let mut whole = columns(&mut model.whole.iter());
         let samples = (0..SAMPLE_COUNT).map(|_| {
             let noise = model.noise_percent / 100.0 * random.standard_normal() / random.scaled_chi_squared(freedom).sqrt();
             ModelSample {
-                parts: model.parts.iter().map(|part| part.term.sample(names, &mut random)).collect(),
-                limits: model.limits.iter().map(|limit| limit.term.sample(names, &mut random)).collect(),
-                whole: model.whole.as_ref().map(|whole| whole.sample(names, &mut random)),
+                parts: parts.iter_mut().flat_map(Iterator::next).collect(),
+                limits: limits.iter_mut().flat_map(Iterator::next).collect(),
+                whole: whole.iter_mut().find_map(Iterator::next),
                 run_noise: (1.0 + noise).max(0.0),
             }
         });
+        let samples = samples.collect();
         let ranks = names.iter().position(|name| name == RANKS_PARAMETER);
         let ranks = ranks.ok_or_else(|| model.fixed.get(RANKS_PARAMETER).copied().unwrap_or(1.0));
         let measured = || model.points.iter().map(|point| &point.at[..]).collect();
         let working_set = model.host_effects.working_set.as_ref();
         let caches = working_set.map(|working_set| CacheBoundaries::new(working_set, names, ranks, measured()));
-        Predictor { model, names, samples: samples.collect(), caches }
+        Predictor { model, names, samples, caches }
     }
 
     /// The predicted time of one run at a setting, with what the host adds.

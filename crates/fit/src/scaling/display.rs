@@ -35,14 +35,13 @@ pub struct TermEstimate {
 }
 
 impl ScalingModel {
-    /// The displayed formula; in two pieces if an extrapolation model applies beyond the measurements.
+    /// The displayed formula; in two pieces if another model applies to large values.
     pub fn formula(&self) -> Formula {
         let Some(beyond) = &self.beyond else { return self.sum_formula() };
         let parameter = Formula::symbol(&self.parameters[beyond.parameter]);
-        let largest = Formula::decimal(self.reference[beyond.parameter]);
         Formula::piecewise(
             &parameter,
-            [PiecewiseCase::up_to(largest, self.sum_formula()), PiecewiseCase::beyond(beyond.model.sum_formula())],
+            [PiecewiseCase::up_to(Formula::decimal(beyond.above), self.sum_formula()), PiecewiseCase::beyond(beyond.model.sum_formula())],
         )
     }
 

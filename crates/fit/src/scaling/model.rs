@@ -59,10 +59,10 @@ pub struct ScalingModel {
     pub unexplained: Option<ModelDiscrepancy>,
     /// The confidence level of the intervals.
     pub confidence: f64,
-    /// The model beyond the largest measured value of a parameter, if the growth changes within the measured range.
+    /// The model of large values of a parameter, if the growth changes within the measured range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beyond: Option<ExtrapolationModel>,
-    /// All laws that explain the measurements, with one parameter: what intervals come from.
+    /// All laws that explain the measurements, with up to three parameters: what intervals come from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub average: Option<LawAverage>,
 }
@@ -86,12 +86,14 @@ impl ModelDiscrepancy {
     }
 }
 
-/// The model beyond the largest measured value of a parameter, fitted to the largest values only.
+/// The model of large values of a parameter, fitted to the largest values only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExtrapolationModel {
     /// Index of the parameter.
     pub parameter: usize,
-    /// The model of the points at its largest values.
+    /// The value above which it applies: the largest measured one, or where the growth changes.
+    pub above: f64,
+    /// The model.
     pub model: Box<ScalingModel>,
 }
 
@@ -129,21 +131,28 @@ impl ScalingModel {
         [low, weighted_median(components).clamp(low, high), high].map(|value| (factor * value).max(0.0))
     }
 
-    /// Whether the displayed formula contradicts the laws that explain the measurements, within the measured range of a single parameter.
+    /// Whether the displayed formula contradicts the laws that explain the measurements, within the measured range.
     pub fn is_contradicted(&self) -> bool {
-        /// The settings at which they are compared.
-        const SETTINGS: i32 = 9;
+        /// The values of each parameter at which they are compared.
+        const VALUES: i32 = 9;
         /// By how much the formula may be outside of the interval.
         const TOLERANCE: f64 = 1.1;
-        let Some(average) = self.average.as_ref().filter(|_| self.parameters.len() == 1) else { return false };
-        let (low, high) = (self.smallest[0], self.reference[0]);
-        let settings = (0..SETTINGS).map(|step| low * (high / low).powf(f64::from(step) / f64::from(SETTINGS - 1)));
-        let mut outside = settings.filter(|x| {
-            let [low, high] = average.quantiles(&[*x], false, [0.025, 0.975]);
-            let (shown, _) = self.shown.value_and_error_at(&[*x], &self.reference);
+        let Some(average) = &self.average else { return false };
+        let values = |(low, high): (&f64, &f64)| -> Vec<f64> {
+            (0..VALUES).map(|step| low * (high / low).powf(f64::from(step) / f64::from(VALUES - 1))).collect()
+        };
+        let mut settings = vec![Vec::new()];
+        for values in self.smallest.iter().zip(&self.reference).map(values) {
+            settings =
+                settings.iter().flat_map(|begin: &Vec<f64>| values.iter().map(|value| [begin.as_slice(), &[*value]].concat())).collect();
+        }
+        let is_outside = |x: &Vec<f64>| {
+            let [low, high] = average.quantiles(x, false, [0.025, 0.975]);
+            let model = self.model_at(x);
+            let (shown, _) = model.shown.value_and_error_at(x, &model.reference);
             !(low / TOLERANCE..=high * TOLERANCE).contains(&shown)
-        });
-        self.error_percent.in_sample > MIN_MISFIT_PERCENT && outside.next().is_some()
+        };
+        self.error_percent.in_sample > MIN_MISFIT_PERCENT && settings.iter().any(is_outside)
     }
 
     /// The model that applies at a setting: this one, or the extrapolation model.
@@ -153,7 +162,7 @@ impl ScalingModel {
 
     /// The extrapolation model, if it applies at this setting.
     fn extrapolation_model(&self, x: &[f64]) -> Option<&Self> {
-        self.beyond.as_ref().filter(|b| x[b.parameter] > self.reference[b.parameter]).map(|b| &*b.model)
+        self.beyond.as_ref().filter(|b| x[b.parameter] > b.above).map(|b| &*b.model)
     }
 
     fn discrepancy_at(&self, x: &[f64]) -> f64 {

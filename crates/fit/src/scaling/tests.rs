@@ -307,10 +307,30 @@ fn a_change_of_growth_among_the_measurements_is_followed_beyond_them() {
     let model = fit(&noisy(&["n"], &sizes, 0.01, 53, truth)).unwrap();
     let error = model.predict(&[2048.0])[1] / truth(&[2048.0]) - 1.0;
     assert!(error.abs() < 0.02, "{}: {error}", model.formula());
-    assert!(model.formula().to_string().starts_with("pieces(n, up to 512: "), "{}", model.formula());
+    assert!(model.formula().to_string().starts_with("pieces(n, up to 16: "), "{}", model.formula());
     let mut random = SplitMix64::new(3);
     let drawn = model.sample_curve(&mut random).value_at(&[2048.0]);
     assert!((drawn / truth(&[2048.0]) - 1.0).abs() < 0.05, "{drawn}");
+}
+
+#[test]
+fn a_change_between_two_values_is_displayed_with_a_formula_on_either_side() {
+    let values: Vec<f64> = (1..=10).map(|k| 4.0 * f64::from(k)).collect();
+    let law = |x: &[f64]| if x[0] <= 20.0 { x[0].log2() } else { x[0] * x[0] };
+    let model = fit(&noisy(&["p"], &axis(&values), 0.0, 1, law)).unwrap();
+    assert_eq!(model.formula().to_string(), "pieces(p, up to 20: log2(p), beyond: p^2)");
+    assert!(!model.is_contradicted(), "this formula fits");
+    let [_, middle, _] = model.predict_mean(&[80.0]);
+    assert!((middle / 6400.0 - 1.0).abs() < 0.01, "{middle}");
+}
+
+#[test]
+fn a_product_on_a_clean_grid_is_displayed() {
+    let settings = grid(&[&[20.0, 30.0, 40.0, 50.0], &[1.0, 2.0, 3.0, 4.0]]);
+    let model = fit(&noisy(&["x", "y"], &settings, 0.001, 3, |x| 1.0 + 0.2 * x[0] * x[0] * x[1].log2())).unwrap();
+    let formula = model.formula().to_string();
+    assert!(formula.contains("x^2*log2(y)") && model.terms().len() == 2, "{formula}");
+    assert!(model.error_percent.validated.is_some_and(|error| error < 1.0), "{:?}", model.error_percent);
 }
 
 #[test]

@@ -64,6 +64,11 @@ pub struct SampledForm {
 }
 
 impl SampledForm {
+    /// The value of the single parameter at which the law changes.
+    pub(in crate::scaling) fn cut(&self) -> Option<f64> {
+        self.terms.iter().flat_map(BasisTerm::factors).find_map(|factor| factor.above.or(factor.up_to))
+    }
+
     /// The logarithm of the value of a sample at a setting.
     fn log_value_at(&self, sample: &LawSample, x: &[f64]) -> f64 {
         let sum: f64 = self.terms.iter().zip(&sample.coefficients).map(|(term, c)| c * term.value_at(x)).sum();
@@ -101,8 +106,7 @@ impl LawAverage {
 
     /// The value of the single parameter at which the law changes, if most samples say so.
     pub fn change_point(&self) -> Option<f64> {
-        let cut = |form: &SampledForm| form.terms.iter().flat_map(BasisTerm::factors).find_map(|factor| factor.above.or(factor.up_to));
-        let mut changing: Vec<(f64, usize)> = self.forms.iter().filter_map(|form| Some((cut(form)?, form.samples.len()))).collect();
+        let mut changing: Vec<(f64, usize)> = self.forms.iter().filter_map(|form| Some((form.cut()?, form.samples.len()))).collect();
         changing.sort_by(|a, b| a.0.total_cmp(&b.0));
         let same = changing.chunk_by(|a, b| a.0 == b.0).map(|same| (same[0].0, same.iter().map(|(_, count)| count).sum::<usize>()));
         let (cut, count) = same.max_by_key(|(_, count)| *count)?;
