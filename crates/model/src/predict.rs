@@ -131,7 +131,8 @@ impl<'a> Predictor<'a> {
                 parts: parts.iter_mut().flat_map(Iterator::next).collect(),
                 limits: limits.iter_mut().flat_map(Iterator::next).collect(),
                 whole: whole.iter_mut().find_map(Iterator::next),
-                run_noise: (1.0 + noise).max(0.0),
+                // Symmetric as a ratio: no run takes no time.
+                run_noise: if noise < 0.0 { (1.0 - noise).recip() } else { 1.0 + noise },
             }
         });
         let samples = samples.collect();

@@ -227,8 +227,9 @@ fn the_formula_of_crowded_runs_is_that_of_the_others_and_says_so() {
     let names = crowded.parameter_names();
     let predict = |model: &PerformanceModel| Predictor::new(model, &names).predict_seconds(&[160.0, 8.0]).unwrap();
     let took = sized(160, 8).seconds;
-    for (alone, crowded) in predict(&alone).into_iter().zip(predict(&crowded)) {
-        assert!((crowded / alone - 1.0).abs() < 0.02, "{crowded} instead of {alone}");
+    // Both ends are those of a thousand samples.
+    for ((alone, crowded), tolerance) in predict(&alone).into_iter().zip(predict(&crowded)).zip([0.05, 0.02, 0.05]) {
+        assert!((crowded / alone - 1.0).abs() < tolerance, "{crowded} instead of {alone}");
     }
     let [_, middle, _] = predict(&crowded);
     assert!((middle / took - 1.0).abs() < 0.05, "{middle} instead of {took}, {}", crowded.formula());

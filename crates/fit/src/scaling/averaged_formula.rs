@@ -15,17 +15,21 @@ const GAIN: f64 = 0.5;
 /// Errors in proportion to the value, as in the average.
 const RELATIVE_ERRORS: f64 = 1.0;
 
-/// The model with the formula of the most probable law, if that fits much better.
+/// The model with the formula of the most probable law, if that fits much better and predicts the largest runs from the others no worse.
 pub(super) fn better_fit(model: &ScalingModel, measurements: &Measurements) -> Option<ScalingModel> {
     if model.error_percent.in_sample < GOOD_ENOUGH_PERCENT {
         return None;
     }
     let average = model.average.as_ref()?;
     let form = average.forms.iter().find(|form| !form.is_reciprocal)?;
+    if form.cut().is_some() && form.cut() != average.change_point() {
+        return None;
+    }
     let fitted = fit_law(form, measurements)?;
-    let is_better = fitted.error_percent.in_sample <= GAIN * model.error_percent.in_sample;
+    let fits_better = fitted.error_percent.in_sample <= GAIN * model.error_percent.in_sample;
     let validated = hold_out_error_percent(measurements, |kept| fit_law(form, kept));
-    is_better.then(|| ScalingModel {
+    let predicts_worse = matches!((validated, model.error_percent.validated), (Some(new), Some(old)) if new > old);
+    (fits_better && !predicts_worse).then(|| ScalingModel {
         noise: NoiseEstimate { outliers: model.noise.outliers, ..fitted.noise },
         error_percent: ErrorPercent { validated, ..fitted.error_percent },
         average: Some(average.clone()),
@@ -59,13 +63,16 @@ fn fit_law(form: &SampledForm, measurements: &Measurements) -> Option<ScalingMod
     })
 }
 
-/// Fits a sum of these terms; `None` if there are too few points for them, or one of them is not positive.
+/// Fits a sum of these terms; `None` if it could only interpolate the points, or a coefficient is not positive.
 fn fit_terms(terms: &[BasisTerm], measurements: &Measurements) -> Option<ScalingModel> {
     let mut products: Vec<Vec<TermFactor>> = Vec::new();
     for product in terms.iter().map(product) {
         if !products.contains(&product) {
             products.push(product);
         }
+    }
+    if measurements.points().len() <= products.len() {
+        return None;
     }
     let fitted = fit_form(measurements, &products, RELATIVE_ERRORS).ok()?;
     fitted.shown.coefficients.iter().all(|coefficient| *coefficient > 0.0).then_some(fitted)

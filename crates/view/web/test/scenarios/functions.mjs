@@ -77,8 +77,8 @@ async function showsSource(driver) {
     const rows = page.getByRole('treegrid').locator('tbody tr');
     await rows.filter({ hasText: 'apply_stencil' }).first().click();
     const hot = page.locator('.source-lines tr[aria-current]');
-    await hot.waitFor();
-    assert.match(await hot.innerText(), /(ms|s).*\n?.*(sink \+= i \* 0\.5|for \(long i)/s, 'time beside the line of the loop');
+    const loop = /(ms|s).*\n?.*(sink \+= i \* 0\.5|for \(long i)/s;
+    await driver.waitFor('time is beside the line of the loop', async () => loop.test(await hot.innerText()));
     await page.getByRole('group', { name: 'Below a function' }).getByRole('button', { name: 'callers' }).click();
     assert.equal(await driver.param('tree'), 'callers');
     assert.match(await rows.first().innerText(), /apply_stencil/, 'the function with the most time of its own comes first');
