@@ -34,7 +34,7 @@ from accuracy import HOSTS, run  # noqa: E402
 
 NAME = "sntx"
 # (link, burst, percent of a core) by machine; the first has one host.
-MACHINES = {"one host": None, "gigabit": ("1gbit", "128kb", 100), "100 Mb/s": ("100mbit", "32kbit", 100), "half a core": ("1gbit", "128kb", 50)}
+MACHINES = {"one host": None, "gigabit": ("1gbit", "16kb", 100), "100 Mb/s": ("100mbit", "4kb", 100), "half a core": ("1gbit", "16kb", 50)}
 PAIRS = [("one host", "gigabit"), ("gigabit", "one host"), ("gigabit", "100 Mb/s"), ("100 Mb/s", "gigabit"), ("gigabit", "half a core")]
 COMMON = ["mpirun", "--allow-run-as-root", "--mca", "mpi_yield_when_idle", "1", "-n", "2"]
 

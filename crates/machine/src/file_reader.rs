@@ -91,6 +91,7 @@ fn parse_node(value: TomlValue) -> Result<NodeType, Error> {
         count,
         cores,
         layout: parse_layout(&mut table, count, cores)?,
+        cpu_quota: table.take("cpu_quota").map(|value| value.above_zero()).transpose()?.map(|quota| quota.middle()),
         speed: table.take("speed").map_or(Ok(UncertainValue::ONE), |value| value.above_zero())?,
         compute: parse_costs(table.take("compute"), "node.compute")?,
         java: parse_costs(table.take("java"), "node.java")?,

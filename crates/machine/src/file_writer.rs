@@ -76,6 +76,9 @@ fn write_metadata(out: &mut String, metadata: &MachineMetadata) -> std::fmt::Res
 
 fn write_node(out: &mut String, node: &NodeType) -> std::fmt::Result {
     writeln!(out, "\n# Nodes of the same type.\n[[node]]\nkind = {}\ncount = {}\ncores = {}", quoted(&node.kind), node.count, node.cores)?;
+    if let Some(quota) = node.cpu_quota {
+        writeln!(out, "cpu_quota = {quota}  # processors' worth of time that a limit leaves to the processes of a node")?;
+    }
     if node.speed != UncertainValue::ONE {
         writeln!(out, "speed = {}  # relative to the machine of a recording", value_text(node.speed))?;
     }

@@ -48,6 +48,7 @@ fn node(node: &NodeType) -> Value {
         "kind": node.kind,
         "count": node.count,
         "cores": node.cores,
+        "cpu_quota": node.cpu_quota,
         "compute": costs(&node.compute),
         "java": costs(&node.java),
         "memory": node.memory.iter().map(level).collect::<Vec<_>>(),

@@ -36,6 +36,8 @@ pub struct NodeType {
     pub count: u64,
     /// Cores per node.
     pub cores: u64,
+    /// Processors' worth of time that a limit leaves to the processes of a node, if there is one.
+    pub cpu_quota: Option<f64>,
     /// Speed relative to the nodes of a recording.
     pub speed: UncertainValue,
     /// Host names, and grouping of the cores.

@@ -147,20 +147,20 @@ fn fit_part(experiment: &Experiment, row: &PartSeries, runs: &[usize]) -> Result
     let (settings, seconds): (Vec<Vec<f64>>, Vec<f64>) = there.unzip();
     let term = FittedTerm::fit(&experiment.parameters, &settings, &seconds, row.idle_ranks)?;
     let calls = match (&row.part, &row.traffic) {
-        (ProgramPart::Communication { at }, Some(traffic)) => fit_call_counts(experiment, &at.operation, traffic),
+        (ProgramPart::Communication { at }, Some(traffic)) => fit_call_counts(experiment, &at.operation, traffic, row.idle_ranks),
         _ => None,
     };
     Ok(ModelPart { name: row.name(), kind: row.part.kind(), share: round_to_four_digits(row.share), term, calls, reference_cost: None })
 }
 
 /// How often an operation is called, and with how many bytes.
-fn fit_call_counts(experiment: &Experiment, operation: &str, traffic: &[SiteTraffic]) -> Option<CallFormulas> {
+fn fit_call_counts(experiment: &Experiment, operation: &str, traffic: &[SiteTraffic], idle_ranks: usize) -> Option<CallFormulas> {
     let formula = |of: fn(&SiteTraffic) -> u64| {
         let counted: Vec<f64> = traffic.iter().map(|traffic| of(traffic) as f64).collect();
         let exact = exact_counts::find_formula(&experiment.parameters, &experiment.settings, &counted);
         exact.or_else(|| Some(FittedTerm::fit(&experiment.parameters, &experiment.settings, &counted, 0).ok()?.formula))
     };
-    Some(CallFormulas { operation: operation.to_owned(), count: formula(|t| t.calls)?, bytes: formula(|t| t.bytes)? })
+    Some(CallFormulas { operation: operation.to_owned(), count: formula(|t| t.calls)?, bytes: formula(|t| t.bytes)?, idle_ranks })
 }
 
 /// The roles that are not on the critical path already. Where all ranks do the same, the path is theirs.

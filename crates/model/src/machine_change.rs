@@ -1,8 +1,8 @@
 //! Transfers a model to another machine.
 //!
 //! The bytes per call of each operation are known as a formula. The machine file of the runs gives the cost of such a call there, and the file
-//! of the other machine its cost here; the measured time is multiplied by their ratio. What the program adds to the bare operation, such as
-//! waiting for cores or copying, stays in the measured time. Computation is multiplied by the ratio of arithmetic and memory costs; which of
+//! of the other machine its cost here; the measured time changes by their difference. What the calls took beyond the cost of the bare operation
+//! is waiting for other ranks, and changes like computation. Computation is multiplied by the ratio of arithmetic and memory costs; which of
 //! them dominates is unknown, so the interval covers the whole range.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use sintonia_formula::Formula;
 use sintonia_machine::{ArithmeticOp, CollectiveKind, Machine, MemoryAccess, MessageMetric, Named, NumberType, PairClass};
 
 use crate::experiment::Experiment;
-use crate::fitted_term::MachineScale;
+use crate::fitted_term::{CallScale, ComputationScale, MachineScale};
 use crate::model::{CallFormulas, PerformanceModel, ReferenceMachine};
 use crate::run::RANKS_PARAMETER;
 use sintonia_insight::program_part::PartKind;
@@ -70,29 +70,52 @@ impl PerformanceModel {
         }
         let [least, middle, most] = cost_ratios(&home.costs, &node_costs(machine)).ok_or(MachineChangeError::NoCommonCosts)?;
         let widening = (1.0 + home.disturbance) * (1.0 + machine.metadata.disturbance.unwrap_or(0.0));
-        let computation = [least / widening, middle, most * widening];
-        let ranks = self.fixed.get(RANKS_PARAMETER).copied();
+        let ranks = self.fixed.get(RANKS_PARAMETER).map_or_else(|| Formula::symbol(RANKS_PARAMETER), |ranks| Formula::decimal(*ranks));
+        let computation =
+            ComputationScale { cost_ratio: [least / widening, middle, most * widening], processor_share: processor_share(machine, &ranks) };
+        let constant_ranks = self.fixed.get(RANKS_PARAMETER).copied();
         let mut model = self.clone();
         for part in &mut model.parts {
-            let cost = part.calls.as_ref().and_then(|calls| placed_call_cost(machine, calls)).map(|cost| in_model_parameters(cost, ranks));
-            part.term.scale = match (part.kind, &part.reference_cost, cost) {
-                (PartKind::Communication, Some(here), Some(there)) => Some(MachineScale::Formulas { here: here.clone(), there, widening }),
-                (PartKind::Communication, ..) => None,
-                _ => Some(MachineScale::Constant(computation)),
+            let known = part.reference_cost.clone().zip(part.calls.as_ref()).and_then(|(here, calls)| {
+                let there = in_model_parameters(placed_call_cost(machine, calls)?, constant_ranks);
+                let calling = &ranks - Formula::integer(calls.idle_ranks as i64);
+                Some(CallScale { here, there, calls: &calls.count / calling, computation: computation.clone(), widening })
+            });
+            part.term.scale = match (part.kind, known) {
+                (PartKind::Communication, Some(scale)) => Some(MachineScale::Calls(scale)),
+                (PartKind::Communication, None) => None,
+                _ => Some(MachineScale::Computation(computation.clone())),
             };
         }
-        model.limits.iter_mut().for_each(|limit| limit.term.scale = Some(MachineScale::Constant(computation)));
+        model.limits.iter_mut().for_each(|limit| limit.term.scale = Some(MachineScale::Computation(computation.clone())));
         if let Some(working_set) = &mut model.host_effects.working_set {
             working_set.set_other_machine(machine);
         }
         model.name = format!("{} on {}", self.name, machine.metadata.name);
-        let factor = computation.map(|factor| format!("{factor:.2}"));
+        let factor = computation.cost_ratio.map(|factor| format!("{factor:.2}"));
         model.notes.push(format!(
             "measured on {}; computation takes {} [{}, {}] times as long on {}, according to arithmetic and memory costs",
             home.name, factor[1], factor[0], factor[2], machine.metadata.name
         ));
+        if let Some(quota) = machine.nodes.first().and_then(|node| node.cpu_quota) {
+            model.notes.push(format!(
+                "a limit leaves the ranks of a node {quota} processors there: computation takes longer by that, and intervals allow for ranks that use up their share while they wait"
+            ));
+        }
         Ok(model)
     }
+}
+
+/// The share of its time for which each rank has a processor, if a limit stops it otherwise. Ranks share nodes as messages do.
+fn processor_share(machine: &Machine, ranks: &Formula) -> Option<Formula> {
+    let node = machine.nodes.first()?;
+    let quota = Formula::decimal(node.cpu_quota?);
+    let on_node = if machine.networks.len() > 1 {
+        Formula::min_of([ranks.clone(), Formula::integer(node.cores as i64)])
+    } else {
+        ranks / Formula::integer(node.count as i64)
+    };
+    Some(Formula::min_of([Formula::integer(1), quota / Formula::max_of([Formula::integer(1), on_node])]))
 }
 
 /// The cost of one call, in its bytes and the number of processes, for processes at this distance.

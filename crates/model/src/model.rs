@@ -109,6 +109,8 @@ pub struct CallFormulas {
     pub count: Formula,
     /// Their bytes, over all ranks.
     pub bytes: Formula,
+    /// The number of ranks that make none; 0 if that differs between runs.
+    pub idle_ranks: usize,
 }
 
 /// A lower bound of the time: the busy time of a role.

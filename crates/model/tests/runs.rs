@@ -175,10 +175,10 @@ fn predictions_use_what_predicts_the_largest_runs_better() {
 }
 
 /// The same program, as if its ranks shared one core: the computation of each takes p times as long, of which it waits all but one part, and
-/// the allreduce takes 20 ms in which every rank waits for all others to have the core.
+/// the allreduce takes 20 ms more, in which every rank waits for all others to have the core.
 fn sized_on_one_core(n: u64, p: u64) -> MeasuredRun {
     let agree = collective("MPI_Allreduce").sent(8 * n).received(8 * n);
-    let begin = 10 + n * n;
+    let (begin, all_wait) = (10 + n * n, if p > 1 { 20 } else { 0 });
     let ms = |begin: u64, end: u64| OffCpuInterval {
         begin: begin as i64 * 1_000_000,
         end: end as i64 * 1_000_000,
@@ -187,12 +187,10 @@ fn sized_on_one_core(n: u64, p: u64) -> MeasuredRun {
     };
     let mut builder = RecordingBuilder::new();
     for this in 0..p {
-        let calls = rank(10, vec![agree.clone().line(2).at_ms(begin, begin + 20 + n)], begin + n + 21);
+        let calls = rank(10, vec![agree.clone().line(2).at_ms(begin, begin + all_wait + n)], begin + all_wait + n + 1);
         let part = n * n / p;
         let mut waits = vec![ms(10, 10 + this * part), ms(10 + (this + 1) * part, begin)];
-        if p > 1 {
-            waits.push(ms(begin, begin + 20));
-        }
+        waits.push(ms(begin, begin + all_wait));
         waits.retain(|wait| wait.waiting_ns > 0);
         builder = builder.rank(calls).off_cpu(&[ThreadOffCpu::new(0, waits)]);
     }
@@ -227,9 +225,8 @@ fn the_formula_of_crowded_runs_is_that_of_the_others_and_says_so() {
     let names = crowded.parameter_names();
     let predict = |model: &PerformanceModel| Predictor::new(model, &names).predict_seconds(&[160.0, 8.0]).unwrap();
     let took = sized(160, 8).seconds;
-    // Both ends are those of a thousand samples.
-    for ((alone, crowded), tolerance) in predict(&alone).into_iter().zip(predict(&crowded)).zip([0.05, 0.02, 0.05]) {
-        assert!((crowded / alone - 1.0).abs() < tolerance, "{crowded} instead of {alone}");
+    for (alone, crowded) in predict(&alone).into_iter().zip(predict(&crowded)) {
+        assert!((crowded / alone - 1.0).abs() < 0.02, "{crowded} instead of {alone}");
     }
     let [_, middle, _] = predict(&crowded);
     assert!((middle / took - 1.0).abs() < 0.05, "{middle} instead of {took}, {}", crowded.formula());
@@ -350,7 +347,7 @@ fn machine(name: &str, add: f64, allreduce: f64) -> Machine {
 }
 
 #[test]
-fn another_machine_changes_computation_and_communication_each_by_its_own_ratio() {
+fn another_machine_changes_computation_by_its_ratio_and_calls_by_the_difference_of_their_costs() {
     let experiment = experiment();
     let mut model = PerformanceModel::from_experiment("sized", &experiment).unwrap();
     model.uses = PredictionBasis::Parts;
@@ -364,7 +361,9 @@ fn another_machine_changes_computation_and_communication_each_by_its_own_ratio()
         parts.map(|part| part.term.point_estimate(&names, &[80.0, 4.0]).unwrap()).sum::<f64>()
     });
     assert!((part(&there, "computation") / part(&model, "computation") - 0.5).abs() < 1e-9);
-    assert!((part(&there, "MPI_Allreduce") / part(&model, "MPI_Allreduce") - 3.0).abs() < 1e-9);
+    // A rank calls it once. Beyond the bare call, it waits for computation.
+    let reduces = 3e-3 + 0.5 * (part(&model, "MPI_Allreduce") - 1e-3);
+    assert!((part(&there, "MPI_Allreduce") / reduces - 1.0).abs() < 1e-9);
     let names = there.parameter_names();
     let [low, middle, high] = Predictor::new(&there, &names).predict_seconds(&at).unwrap();
     assert!(low <= middle && middle <= high && middle < model.point_estimate(&at).unwrap());

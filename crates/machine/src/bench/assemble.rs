@@ -85,7 +85,8 @@ pub fn assemble(launches: &[LaunchMeasurements], metadata: MachineMetadata) -> R
     if cfg!(debug_assertions) {
         notes.push("measured by an unoptimised build: costs of computation are meaningless".into());
     }
-    let nodes = nodes(&first.bindings, &sample_set, &mut notes);
+    let mut nodes = nodes(&first.bindings, &sample_set, &mut notes);
+    nodes.iter_mut().for_each(|node| node.cpu_quota = cpu_quota(launches, node));
     notes.extend(nodes.iter().filter_map(|node| implausible(&node.kind, &node.compute)));
     let mut evidence = DisturbanceEvidence::default();
     let networks = networks(launches, &sample_set, &mut evidence, &mut notes);
@@ -166,6 +167,7 @@ fn nodes(bindings: &[ProcessBinding], sample_set: &SampleSet, notes: &mut Vec<St
             kind: place.processor.clone(),
             count: hosts.len() as u64,
             cores: place.cores as u64,
+            cpu_quota: None,
             speed: UncertainValue::ONE,
             layout: NodeLayout { hosts: hosts.into_iter().map(str::to_owned).collect(), ..NodeLayout::default() },
             compute: arithmetic_costs(index, sample_set),
@@ -174,6 +176,24 @@ fn nodes(bindings: &[ProcessBinding], sample_set: &SampleSet, notes: &mut Vec<St
         })
     };
     kinds.iter().enumerate().filter_map(node).collect()
+}
+
+/// The processors' worth of time that the processes of a node had, if it was less than they could use and nothing else used the processors.
+fn cpu_quota(launches: &[LaunchMeasurements], node: &NodeType) -> Option<f64> {
+    /// With a larger share of a processor, a process is not limited.
+    const LIMITED: f64 = 0.9;
+    let is_shared = |launch: &LaunchMeasurements| {
+        is_oversubscribed(&launch.bindings) || launch.host_use.iter().any(|used| used.others > disturbance::MUCH_USE)
+    };
+    let host = node.layout.hosts.first()?;
+    let of_launch = |launch: &LaunchMeasurements| {
+        let shares: Vec<f64> = launch.bindings.iter().filter(|place| place.host == *host).map(|place| place.processor_share).collect();
+        let quota = (shares.iter().sum::<f64>() * 1e3).round() / 1e3;
+        (quota > 0.0 && quota < LIMITED * shares.len() as f64).then_some(quota)
+    };
+    // The least disturbed launch has most; without a limit, one that has all of it is enough.
+    let quotas = launches.iter().filter(|launch| launch.has_data() && !is_shared(launch)).map(of_launch);
+    quotas.collect::<Option<Vec<f64>>>()?.into_iter().max_by(f64::total_cmp)
 }
 
 /// The hosts of a node type, each once. A host with cores of several types belongs to that of its first process.
@@ -338,6 +358,24 @@ mod tests {
     }
 
     #[test]
+    fn processes_that_are_stopped_have_a_quota_unless_others_use_the_processors() {
+        let quota = |shares: [f64; 2], others: f64| {
+            let place = |share: f64| ProcessBinding { host: "a".into(), processor_share: share, ..ProcessBinding::current() };
+            let used = HostUse { host: "a".into(), others, stolen: 0.0 };
+            let mut launch = LaunchMeasurements::default();
+            launch.add_record(BenchRecord::Hello { library: None, places: shares.map(place).into() });
+            launch.add_record(BenchRecord::HostUse(used));
+            launch.bindings.iter_mut().enumerate().for_each(|(core, place)| place.allowed = vec![core]);
+            let mut node = crate::bench::local_machine("m").nodes.remove(0);
+            node.layout.hosts = vec!["a".into()];
+            cpu_quota(&[launch.clone(), launch], &node)
+        };
+        assert_eq!(quota([0.5, 0.25], 0.0), Some(0.75));
+        assert_eq!(quota([0.98, 0.95], 0.0), None, "nothing stops them");
+        assert_eq!(quota([0.5, 0.25], 0.4), None, "other programs do");
+    }
+
+    #[test]
     fn a_host_belongs_to_one_node_type() {
         let on = |host: &str, processor: &str| ProcessBinding {
             host: host.into(),
@@ -345,6 +383,7 @@ mod tests {
             cores: 4,
             allowed: Vec::new(),
             caches: Vec::new(),
+            processor_share: 1.0,
         };
         let bindings = [on("a", "fast"), on("a", "slow"), on("b", "slow")];
         let mut notes = Vec::new();

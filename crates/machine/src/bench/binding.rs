@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::core_wait::processor_share;
 use crate::PairClass;
 
 /// A data or unified cache, as the system reports it.
@@ -19,7 +20,7 @@ pub struct CpuCache {
 }
 
 /// The host and cores of a process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcessBinding {
     /// Host name.
     pub host: String,
@@ -31,6 +32,8 @@ pub struct ProcessBinding {
     pub allowed: Vec<usize>,
     /// Data caches of the first of them, nearest first.
     pub caches: Vec<CpuCache>,
+    /// The share of the time for which it has a core while all processes of the launch are busy.
+    pub processor_share: f64,
 }
 
 impl ProcessBinding {
@@ -39,7 +42,12 @@ impl ProcessBinding {
         ProcessBinding::from_root(Path::new("/"))
     }
 
-    /// The same, from the files below another root.
+    /// The same, with the measured share of a processor.
+    pub(super) fn measured() -> ProcessBinding {
+        ProcessBinding { processor_share: processor_share(), ..ProcessBinding::current() }
+    }
+
+    /// The binding from the files below another root.
     fn from_root(root: &Path) -> ProcessBinding {
         let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
         let field = |text: &str, name: &str| {
@@ -55,6 +63,7 @@ impl ProcessBinding {
             cores: online.len().max(1),
             caches: read_caches(root, allowed.first().copied().unwrap_or(0)),
             allowed,
+            processor_share: 1.0,
         }
     }
 

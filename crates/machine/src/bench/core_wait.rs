@@ -1,6 +1,18 @@
 //! How long this thread waited for a core: what the kernel's scheduler says, not a guess from times that look long.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long a process is busy to find its share of a processor: several periods of a quota.
+const BUSY_TIME: Duration = Duration::from_millis(400);
+
+/// The share of the time for which this thread has a core if it always wants one: less than one where a quota stops it, or others run.
+pub(super) fn processor_share() -> f64 {
+    let timer = CoreWaitTimer::start();
+    while timer.began.elapsed() < BUSY_TIME {
+        std::hint::spin_loop();
+    }
+    1.0 - timer.share()
+}
 
 /// Measures the share of a period that this thread was ready to run but had no core.
 pub(super) struct CoreWaitTimer {

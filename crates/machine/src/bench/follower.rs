@@ -17,7 +17,7 @@ use crate::CollectiveKind;
 /// Reports the binding of this process, then executes commands until the leader ends the launch.
 pub(super) fn follow_leader(timed: &BenchmarkCalls) -> Result<(), BenchError> {
     let start_ticks = HostTicks::now();
-    send_answer(timed, &ProcessBinding::current())?;
+    send_answer(timed, &ProcessBinding::measured())?;
     let mut side = MessageTimer::new(timed);
     let mut group = None;
     loop {

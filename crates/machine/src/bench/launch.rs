@@ -49,7 +49,7 @@ pub(super) fn lead_launch(timed: &BenchmarkCalls, settings: &BenchSettings, out:
 /// Measures this node, without other processes.
 pub(super) fn measure_node_only(settings: &BenchSettings, out: &mut dyn Write) -> Result<(), BenchError> {
     let (began, time, start_ticks) = (Instant::now(), settings.time_left(), HostTicks::now());
-    let place = ProcessBinding::current();
+    let place = ProcessBinding::measured();
     BenchRecord::Hello { library: None, places: vec![place.clone()] }.write(out)?;
     let mut samples = Vec::new();
     compute::measure(0, settings.seed, time / 2, |sample| samples.push(sample));
@@ -98,7 +98,7 @@ fn measure_node(leader: &mut BenchLeader, node: usize, rank: usize, until: Insta
 /// The binding of each process.
 fn gather_bindings(timed: &BenchmarkCalls) -> Result<Vec<ProcessBinding>, BenchError> {
     let size = timed.world().size();
-    let mut places = vec![ProcessBinding::current(); size];
+    let mut places = vec![ProcessBinding::measured(); size];
     for _ in 1..size {
         let (from, message) = timed.world().receive()?;
         places[from] = serde_json::from_slice(&message)?;

@@ -20,6 +20,7 @@ pub fn local_machine(name: &str) -> Machine {
         kind: place.processor,
         count: 1,
         cores: place.cores as u64,
+        cpu_quota: None,
         speed: UncertainValue::ONE,
         layout: NodeLayout::default(),
         compute,

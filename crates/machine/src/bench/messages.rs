@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     fn binding(host: &str) -> ProcessBinding {
-        ProcessBinding { host: host.into(), processor: "x".into(), cores: 1, allowed: vec![], caches: vec![] }
+        ProcessBinding { host: host.into(), processor: "x".into(), cores: 1, allowed: vec![], caches: vec![], processor_share: 1.0 }
     }
 
     #[test]

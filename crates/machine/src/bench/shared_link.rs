@@ -70,7 +70,14 @@ mod tests {
 
     #[test]
     fn each_process_of_a_host_has_one_of_another() {
-        let on = |host: &str| ProcessBinding { host: host.into(), processor: "x".into(), cores: 1, allowed: vec![], caches: vec![] };
+        let on = |host: &str| ProcessBinding {
+            host: host.into(),
+            processor: "x".into(),
+            cores: 1,
+            allowed: vec![],
+            caches: vec![],
+            processor_share: 1.0,
+        };
         let pairs = |hosts: &[&str]| pairs_between_hosts(&hosts.iter().map(|host| on(host)).collect::<Vec<_>>());
         assert_eq!(pairs(&["a", "a", "b", "c", "c"]), [[0, 3], [1, 4]]);
         assert_eq!(pairs(&["a", "b", "a", "b", "a"]), [[0, 1], [2, 3]]);

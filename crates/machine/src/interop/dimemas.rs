@@ -78,6 +78,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Machine, Error> {
         kind: nodes[2].text.clone(),
         count: file.parse_integer(&nodes[1])?,
         cores: file.parse_integer(&nodes[3])?,
+        cpu_quota: None,
         speed: file.parse_speed(&nodes[4])?,
         layout: NodeLayout::default(),
         compute: BTreeMap::new(),

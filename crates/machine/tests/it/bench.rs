@@ -56,12 +56,15 @@ const SIZES: [u64; 20] = [0, 1, 2, 4, 8, 16, 48, 64, 96, 128, 256, 1024, 1500, 4
 fn binding() -> impl Strategy<Value = ProcessBinding> {
     let cache = (1..4u32, 1..1u64 << 30).prop_map(|(level, bytes)| serde_json::json!({"level": level, "bytes": bytes, "cores": [0]}));
     let name = prop_oneof![Just("a".to_owned()), Just("b".to_owned()), "\\PC{0,6}"];
-    (name, "\\PC{0,8}", 1..5usize, vec(0..4usize, 0..3), vec(cache, 0..3)).prop_map(|(host, processor, cores, allowed, caches)| {
-        let binding = serde_json::json!({
-            "host": host, "processor": processor, "cores": cores, "allowed": allowed, "caches": caches
-        });
-        serde_json::from_value(binding).expect("a binding")
-    })
+    let share = prop_oneof![Just(1.0), 0.0..=1.0];
+    (name, "\\PC{0,8}", 1..5usize, vec(0..4usize, 0..3), vec(cache, 0..3), share).prop_map(
+        |(host, processor, cores, allowed, caches, share)| {
+            let binding = serde_json::json!({
+                "host": host, "processor": processor, "cores": cores, "allowed": allowed, "caches": caches, "processor_share": share
+            });
+            serde_json::from_value(binding).expect("a binding")
+        },
+    )
 }
 
 fn limit() -> impl Strategy<Value = SizeLimit> {

@@ -103,11 +103,13 @@ fn node() -> impl Strategy<Value = NodeType> {
     let level = (text(), option::of(any::<u32>().prop_map(u64::from)), btree_map(one(), figure(), 0..4));
     let level = level.prop_map(|(name, size_bytes, access)| MemoryLevel { name, size_bytes, access });
     let speed = || prop_oneof![Just(UncertainValue::ONE), above_zero()];
-    (text(), layout(), speed(), costs(), costs(), vec(level, 0..3)).prop_map(
-        |(kind, (count, cores, layout), speed, compute, java, memory)| NodeType {
+    let quota = option::of((1..4096_u32).prop_map(|quarters| f64::from(quarters) / 4.0));
+    (text(), layout(), quota, speed(), costs(), costs(), vec(level, 0..3)).prop_map(
+        |(kind, (count, cores, layout), cpu_quota, speed, compute, java, memory)| NodeType {
             kind,
             count,
             cores,
+            cpu_quota,
             layout,
             speed,
             compute,

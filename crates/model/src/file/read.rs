@@ -261,6 +261,7 @@ impl FormulaReader<'_> {
             operation: table.require("operation")?.text()?,
             count: self.formula(&table.require("count")?)?,
             bytes: self.formula(&table.require("bytes")?)?,
+            idle_ranks: table.take("idle_ranks").map_or(Ok(0), |ranks| ranks.count())? as usize,
         };
         table.finish().map(|()| calls)
     }

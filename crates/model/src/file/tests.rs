@@ -25,7 +25,8 @@ fn sample(name: &str, numbers: [f64; 3]) -> PerformanceModel {
     let values: Vec<f64> = settings.iter().map(|x| 1e-9 * x[0].powi(3) / x[1]).collect();
     let fitted = FittedTerm::fit(&names, &settings, &values, 0).unwrap();
     let part = |name: &str, kind, term| ModelPart { name: name.into(), kind, share: numbers[0], term, calls: None, reference_cost: None };
-    let calls = CallFormulas { operation: "MPI_Send".into(), count: "p - 1".parse().unwrap(), bytes: "8*n^2".parse().unwrap() };
+    let calls =
+        CallFormulas { operation: "MPI_Send".into(), count: "p - 1".parse().unwrap(), bytes: "8*n^2".parse().unwrap(), idle_ranks: 1 };
     let send = ModelPart {
         calls: Some(calls),
         reference_cost: Some("pieces(n, up to 100: [0.5, 0.75]*n, beyond: n + p)".parse().unwrap()),

@@ -168,7 +168,8 @@ fn write_part(part: &ModelPart, within: &str, out: &mut String) -> std::fmt::Res
     if let Some(calls) = &part.calls {
         let [operation, count, bytes] =
             [calls.operation.clone(), calls.count.to_string(), calls.bytes.to_string()].map(|text| toml_string(&text));
-        writeln!(out, "calls = {{ operation = {operation}, count = {count}, bytes = {bytes} }}  # total over all ranks")?;
+        let idle = if calls.idle_ranks > 0 { format!(", idle_ranks = {}", calls.idle_ranks) } else { String::new() };
+        writeln!(out, "calls = {{ operation = {operation}, count = {count}, bytes = {bytes}{idle} }}  # total over all ranks")?;
     }
     if let Some(cost) = &part.reference_cost {
         writeln!(out, "machine_seconds = {}  # per call, according to the machine file", toml_string(&cost.to_string()))?;

@@ -49,7 +49,7 @@ impl ForecastText<'_> {
         let mut lines = vec![format!("{name}predicted {}", model.quantity.name), String::new()];
         lines.extend(hanging_indent(&formula, 6));
         if model.is_on_other_machine() {
-            lines.push("  on the measured machine; here, each part is scaled by its cost ratio".into());
+            lines.push("  on the measured machine; predictions have the costs of this one".into());
         }
         lines
     }

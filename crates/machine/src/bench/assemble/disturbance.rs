@@ -24,7 +24,7 @@ pub(super) struct DisturbanceEvidence {
 }
 
 /// Shares of processor time that are worth a note.
-const MUCH_USE: f64 = 0.1;
+pub(super) const MUCH_USE: f64 = 0.1;
 const MUCH_STOLEN: f64 = 0.02;
 
 impl DisturbanceEvidence {

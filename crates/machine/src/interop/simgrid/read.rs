@@ -274,6 +274,7 @@ fn node_type(nodes: &PlatformNodes) -> NodeType {
         kind: nodes.kind.clone(),
         count: nodes.count,
         cores: nodes.cores,
+        cpu_quota: None,
         speed: UncertainValue::ONE,
         layout: NodeLayout { hosts: nodes.hosts.clone(), ..NodeLayout::default() },
         compute: BTreeMap::new(),
