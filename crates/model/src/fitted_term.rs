@@ -57,7 +57,7 @@ pub struct CallScale {
 }
 
 impl MachineScale {
-    /// Low, middle and high factor at a setting, of something that takes so many seconds on the measured machine; 1 where it is unknown.
+    /// Low, middle and high factor at a setting, of something that takes `seconds` on the measured machine; 1 where it is unknown.
     pub fn factor_at(&self, parameters: &[String], setting: &[f64], seconds: f64) -> EstimateRange {
         match self {
             MachineScale::Computation(scale) => scale.factor_at(parameters, setting),
