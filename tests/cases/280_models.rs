@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use sintonia_tests::{
-    Mpi, Outcome, Process, Program, for_every_mpi, fresh_dir, not_applicable, record_command, remove_missing_cores, retry_until_ok,
-    sintonia,
+    Mpi, Outcome, Process, Program, for_every_mpi, fresh_dir, not_applicable, record_command, remove_missing_cores, retry_assertions,
+    retry_until_ok, sintonia,
 };
 
 #[test]
@@ -129,39 +129,47 @@ fn run_with(mpi: &Mpi, folder: &Path, file: &str, n: u64, before: &[&str], betwe
 #[test]
 fn runs_that_failed_were_cut_or_shared_a_core_are_left_out_unless_they_are_requested() {
     for_every_mpi(|mpi| {
-        let folder = fresh_dir();
-        let good: Vec<String> = [20, 40, 60, 80].map(|n| run(mpi, "c/282_processor_time", folder.path(), n, 2)).into();
-        let failed = run_with(mpi, folder.path(), "failed.sin", 100, &[], &[], &["3"]);
-        let cut = run_with(mpi, folder.path(), "cut.sin", 500, &["timeout", "2"], &[], &[]);
-        let shared = run_with(mpi, folder.path(), "shared.sin", 120, &[], &["taskset", "-c", "0"], &[]);
-        let all = [&good[..], &[failed.clone(), cut, shared]].concat();
-        let notes = |options: &[&str]| {
-            let fitted = fit(folder.path(), &all, options);
-            let to = number(&fitted["parameters"][0]["to"]);
-            (to, list(&fitted["notes"]).iter().map(|note| note.as_str().unwrap_or_default().to_owned()).collect::<Vec<String>>())
-        };
-        let (to, left_out) = notes(&[]);
-        assert_eq!(to, 80.0, "{left_out:?}");
-        let failure = "warning: failed.sin is left out: its command ended with exit status 3 (`--include failed` fits it all the same)";
-        assert_eq!(left_out[0], failure);
-        let cut = "warning: cut.sin is left out: its command ended with exit status 124, and rank 0 is incomplete (cut short) \
-                   (`--include failed,truncated` fits it all the same)";
-        assert_eq!(left_out[1], cut);
-        let shared = &left_out[2];
-        let is_named = shared.starts_with("warning: shared.sin is left out: ") && shared.contains("of their time they waited for a core");
-        assert!(is_named && shared.ends_with("(`--include oversubscribed` fits it all the same)"), "{left_out:?}");
-        let (to, included) = notes(&["--include", "failed,oversubscribed"]);
-        assert_eq!(to, 120.0, "{included:?}");
-        assert_eq!(included[0], "warning: failed.sin is fitted although its command ended with exit status 3");
-        let few = refused(folder.path(), &["fit", "-o", "m.toml", &good[0], &good[1], &failed], 1);
-        assert!(few.starts_with("sintonia: not enough recordings: parameter `n` has 2 distinct values, at least 3 are needed"), "{few}");
-        let how = ". Left out (failed.sin: its command ended with exit status 3). Record these runs again, \
-                   or fit them all the same with --include failed\n";
-        assert!(few.ends_with(how), "{few}");
-        let none = refused(folder.path(), &["fit", "-o", "m.toml", &failed], 1);
-        assert!(none.starts_with("sintonia: no recording can be used. Left out (failed.sin: "), "{none}");
-        let unknown = refused(folder.path(), &["fit", "--include", "bad", &failed], 2);
-        assert!(unknown.contains("those left out by default are failed, truncated, oversubscribed, preempted, different"), "{unknown}");
+        retry_assertions(|| {
+            let folder = fresh_dir();
+            let good: Vec<String> = [20, 40, 60, 80].map(|n| run(mpi, "c/282_processor_time", folder.path(), n, 2)).into();
+            let failed = run_with(mpi, folder.path(), "failed.sin", 100, &[], &[], &["3"]);
+            let cut = run_with(mpi, folder.path(), "cut.sin", 2000, &["timeout", "4"], &[], &[]);
+            let shared = run_with(mpi, folder.path(), "shared.sin", 120, &[], &["taskset", "-c", "0"], &[]);
+            // The tests that run side by side take cores from these two as well.
+            [&failed, &cut].into_iter().for_each(|path| remove_missing_cores(&folder.path().join(path)));
+            let all = [&good[..], &[failed.clone(), cut, shared]].concat();
+            let notes = |options: &[&str]| {
+                let fitted = fit(folder.path(), &all, options);
+                let to = number(&fitted["parameters"][0]["to"]);
+                (to, list(&fitted["notes"]).iter().map(|note| note.as_str().unwrap_or_default().to_owned()).collect::<Vec<String>>())
+            };
+            let (to, left_out) = notes(&[]);
+            assert_eq!(to, 80.0, "{left_out:?}");
+            let failure = "warning: failed.sin is left out: its command ended with exit status 3 (`--include failed` fits it all the same)";
+            assert_eq!(left_out[0], failure);
+            let cut = "warning: cut.sin is left out: its command ended with exit status 124, and rank 0 is incomplete (cut short) \
+                       (`--include failed,truncated` fits it all the same)";
+            assert_eq!(left_out[1], cut);
+            let shared = &left_out[2];
+            let is_named =
+                shared.starts_with("warning: shared.sin is left out: ") && shared.contains("of their time they waited for a core");
+            assert!(is_named && shared.ends_with("(`--include oversubscribed` fits it all the same)"), "{left_out:?}");
+            let (to, included) = notes(&["--include", "failed,oversubscribed"]);
+            assert_eq!(to, 120.0, "{included:?}");
+            assert_eq!(included[0], "warning: failed.sin is fitted although its command ended with exit status 3");
+            let few = refused(folder.path(), &["fit", "-o", "m.toml", &good[0], &good[1], &failed], 1);
+            assert!(
+                few.starts_with("sintonia: not enough recordings: parameter `n` has 2 distinct values, at least 3 are needed"),
+                "{few}"
+            );
+            let how = ". Left out (failed.sin: its command ended with exit status 3). Record these runs again, \
+                       or fit them all the same with --include failed\n";
+            assert!(few.ends_with(how), "{few}");
+            let none = refused(folder.path(), &["fit", "-o", "m.toml", &failed], 1);
+            assert!(none.starts_with("sintonia: no recording can be used. Left out (failed.sin: "), "{none}");
+            let unknown = refused(folder.path(), &["fit", "--include", "bad", &failed], 2);
+            assert!(unknown.contains("those left out by default are failed, truncated, oversubscribed, preempted, different"), "{unknown}");
+        });
     });
 }
 

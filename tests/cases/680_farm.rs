@@ -308,8 +308,8 @@ fn c684_the_number_of_workers_changes_where_it_pays() {
         retry_assertions(|| {
             let folder = fresh_dir();
             build(mpi, folder.path(), "681_blocks");
-            // Messages of half a megabyte, and hardly any work: each further worker costs more than it does.
-            let (index, time, workers) = tune_workers(mpi, folder.path(), "24 12 512 4 0");
+            // Messages of 128 kB that the master packs, and hardly any work: each further worker costs more than it does.
+            let (index, time, workers) = tune_workers(mpi, folder.path(), "24 12 128 4 0");
             assert!(workers < 4 && index < 0.8 && time < 1.5, "{}: {workers} workers, x T² {index:.2}, T {time:.2}", mpi.name);
             // Small messages, and work: two workers are too few.
             let (index, time, workers) = tune_workers(mpi, folder.path(), "12 16 1 2 30000");

@@ -61,6 +61,7 @@ async function outlivesAFailure(driver, meanwhile) {
     await meanwhile();
     assert.equal(await page.getByRole('table', { name: 'Decisions' }).locator('tbody tr').count(), 3, 'the entries are still there');
     await page.unroute(/\/tuning\?after=/);
+    await driver.waitFor('the browser notes every failure', () => errors.length >= failed);
     assert.ok(
         errors.splice(0).every((one) => /Failed to load/.test(one)),
         'the browser notes the failures, and nothing else',
