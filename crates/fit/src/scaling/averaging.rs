@@ -15,6 +15,7 @@ mod noise_grid;
 mod real_powers;
 mod refinement;
 mod sampling;
+mod searched_sums;
 mod setting_range;
 mod several_parameters;
 mod single_parameter;
@@ -111,6 +112,9 @@ fn candidates(measurements: &Measurements, settings: &[Vec<f64>], noise: &NoiseG
     let kinds = measurements.parameter_kinds();
     match measurements.parameters().len() {
         1 => CandidateSets::of_one_parameter(kinds[0], &settings.iter().map(|x| x[0]).collect::<Vec<f64>>()),
-        parameters => CandidateSets::of_several_parameters(&kinds[..parameters], settings, &noise.log_values),
+        parameters => {
+            let searched = searched_sums::search(measurements);
+            CandidateSets::of_several_parameters(&kinds[..parameters], settings, &noise.log_values, searched)
+        }
     }
 }

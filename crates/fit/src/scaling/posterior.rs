@@ -25,6 +25,8 @@ const MAX_SIMPLE: usize = 24;
 struct MemberCandidate {
     /// Its log posterior.
     log_posterior: f64,
+    /// Its log prior.
+    log_prior: f64,
     hypothesis: Hypothesis,
     exponents: Exponents,
     residual: f64,
@@ -45,6 +47,8 @@ struct ExponentChoice {
 #[derive(Debug, Clone)]
 pub(super) struct ScoredMember {
     pub member: EnsembleMember,
+    /// Its log prior: that of its exponents.
+    pub log_prior: f64,
     pub hypothesis: Hypothesis,
     pub residual: f64,
     /// Whether all exponents are simple.
@@ -72,6 +76,7 @@ impl<'s, 'd> PosteriorSampler<'s, 'd> {
             let log_posterior = log_posterior + self.scorer.nonnegative_log_probability(self.solver, hypothesis, residual);
             self.add_candidate(MemberCandidate {
                 log_posterior,
+                log_prior: prior,
                 hypothesis: *hypothesis,
                 exponents: exponents.into(),
                 residual,
@@ -156,8 +161,10 @@ impl<'s, 'd> PosteriorSampler<'s, 'd> {
         let total = total(all) - all;
         for (likelihood, signs, residual, exponents) in shares {
             let log_posterior = total + likelihood + signs;
+            let log_evidence = self.scorer.residual_log_evidence(residual, fitted.hypothesis.n_columns()) + signs;
             self.add_candidate(MemberCandidate {
                 log_posterior,
+                log_prior: log_posterior - log_evidence,
                 hypothesis: fitted.hypothesis,
                 exponents: *exponents,
                 residual,
@@ -188,11 +195,11 @@ impl<'s, 'd> PosteriorSampler<'s, 'd> {
         self.candidates.truncate(MAX_MEMBERS);
         let all: f64 = self.candidates.iter().map(|c| (c.log_posterior - self.best).exp()).sum();
         let mut possible = Vec::with_capacity(self.candidates.len());
-        for MemberCandidate { log_posterior, hypothesis, exponents, residual, nice } in self.candidates {
+        for MemberCandidate { log_posterior, log_prior, hypothesis, exponents, residual, nice } in self.candidates {
             self.solver.residual(&hypothesis, &exponents);
             let weight = (log_posterior - self.best).exp() / all;
             let member = self.scorer.ensemble_member(self.solver, &hypothesis, &exponents, residual, weight);
-            possible.push(ScoredMember { member, hypothesis, residual, is_simple: nice });
+            possible.push(ScoredMember { member, log_prior, hypothesis, residual, is_simple: nice });
         }
         possible
     }
