@@ -110,11 +110,10 @@ impl WeighedLaws {
 
 fn candidates(measurements: &Measurements, settings: &[Vec<f64>], noise: &NoiseGrid) -> CandidateSets {
     let kinds = measurements.parameter_kinds();
-    match measurements.parameters().len() {
+    let mut all = match measurements.parameters().len() {
         1 => CandidateSets::of_one_parameter(kinds[0], &settings.iter().map(|x| x[0]).collect::<Vec<f64>>()),
-        parameters => {
-            let searched = searched_sums::search(measurements);
-            CandidateSets::of_several_parameters(&kinds[..parameters], settings, &noise.log_values, searched)
-        }
-    }
+        parameters => CandidateSets::of_several_parameters(&kinds[..parameters], settings, &noise.log_values),
+    };
+    all.add_searched(searched_sums::search(measurements));
+    all
 }

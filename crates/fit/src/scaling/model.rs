@@ -113,10 +113,9 @@ impl ScalingModel {
         let own = self.ensemble_quantiles(x, measured, confidence);
         let Some(average) = &self.average else { return own };
         let tail = 0.5 * (1.0 - confidence);
-        let [low, quarter, middle, three_quarters, high] = average.quantiles(x, measured, [tail, 0.25, 0.5, 0.75, 1.0 - tail]);
-        // The simplest formula is the better guess unless the laws together contradict it.
-        let is_plausible = (quarter..=three_quarters).contains(&own[1]);
-        [low, if is_plausible { own[1] } else { middle }, high]
+        let [low, quarter, three_quarters, high] = average.quantiles(x, measured, [tail, 0.25, 0.75, 1.0 - tail]);
+        // The formula that was found is the better guess, as far as the laws together do not contradict it.
+        [low, own[1].clamp(quarter, three_quarters), high]
     }
 
     fn ensemble_quantiles(&self, x: &[f64], measured: bool, confidence: f64) -> [f64; 3] {

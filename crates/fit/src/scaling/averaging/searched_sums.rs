@@ -1,8 +1,7 @@
-//! The sums that the search for the displayed formula finds: with several parameters it tries exponents and logarithms that are too many for a
-//! list of usual factors.
+//! The sums that the search for the displayed formula keeps: it tries exponents and logarithms that are too many for a list of usual terms.
 
 use super::basis_term::{BasisFactor, BasisTerm};
-use super::candidates::MAX_TERMS;
+use super::candidates::{CandidateSet, CandidateSets, MAX_TERMS};
 use crate::measurements::Measurements;
 use crate::scaling::design::ExperimentDesign;
 use crate::scaling::ensemble_member::TermFactor;
@@ -11,13 +10,14 @@ use crate::scaling::noise::SummarisedPoints;
 use crate::scaling::posterior::ScoredMember;
 use crate::scaling::validate::fit_validated;
 
-/// The probability of such a sum, for each of the ways to share the parameters out among terms.
-pub(super) const PROBABILITY: f64 = 0.05;
+/// The probability that the law is one of all sums that the search may visit.
+const PROBABILITY: f64 = 0.1;
 
 /// A sum with given exponents.
 pub(super) struct SearchedSum {
-    pub terms: Vec<BasisTerm>,
-    pub log_prior: f64,
+    terms: Vec<BasisTerm>,
+    /// The logarithm of its probability among all sums that the search may visit.
+    log_prior: f64,
 }
 
 /// The sums that the search keeps.
@@ -26,10 +26,10 @@ pub(super) fn search(measurements: &Measurements) -> Vec<SearchedSum> {
     let summary = SummarisedPoints::from_measurements(measurements);
     let found = fit_validated(&design, &summary).ensemble.members;
     let parameters = measurements.parameters().len();
-    let is_usable = |member: &&ScoredMember| !member.hypothesis.allows_negative && member.hypothesis.n_columns() <= MAX_TERMS;
-    let sum = |member: &ScoredMember| SearchedSum {
-        terms: member.member.terms.iter().map(|factors| basis_term(factors, parameters)).collect(),
-        log_prior: PROBABILITY.ln() + member.log_prior,
+    let is_usable = |found: &&ScoredMember| !found.hypothesis.allows_negative && found.hypothesis.n_columns() <= MAX_TERMS;
+    let sum = |found: &ScoredMember| SearchedSum {
+        terms: found.member.terms.iter().map(|factors| basis_term(factors, parameters)).collect(),
+        log_prior: found.log_prior,
     };
     found.iter().filter(is_usable).map(sum).collect()
 }
@@ -40,4 +40,15 @@ fn basis_term(factors: &[TermFactor], parameters: usize) -> BasisTerm {
         found.map_or(BasisFactor::new(0.0, LogFactor::None), |factor| BasisFactor::new(factor.exponent, factor.log))
     };
     BasisTerm::new((0..parameters).map(factor).collect())
+}
+
+impl CandidateSets {
+    /// Adds what the search found.
+    pub(super) fn add_searched(&mut self, sums: Vec<SearchedSum>) {
+        self.sets.iter_mut().for_each(|set| set.log_prior += (1.0 - PROBABILITY).ln());
+        for SearchedSum { terms, log_prior } in sums {
+            let terms: Vec<usize> = terms.into_iter().map(|term| self.add_term(term)).collect();
+            self.sets.push(CandidateSet::with_log_prior(&terms, PROBABILITY.ln() + log_prior));
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Laws of several parameters: sums of products of usual factors, one product of real powers, and what the search for a formula finds.
+//! Laws of several parameters: sums of products of usual factors, and one product of real powers.
 //!
 //! There are too many sums to weigh all of them. A beam search finds those that leave little: the best sums of each size are joined with the terms
 //! that explain most of what is left.
@@ -7,7 +7,6 @@ use super::basis_term::{BasisFactor, BasisTerm};
 use super::candidates::{CandidateSet, CandidateSets};
 use super::noise_grid::log_sum;
 use super::real_powers;
-use super::searched_sums::SearchedSum;
 use super::term_prior::{Nature, TERMS, natures};
 use crate::measurements::ParameterKind;
 use crate::scaling::cholesky::CholeskyFactor;
@@ -60,12 +59,7 @@ struct NatureWeights {
 
 impl CandidateSets {
     /// Those of several parameters of these kinds that leave little of the measured values, which are given by their logarithms.
-    pub(super) fn of_several_parameters(
-        kinds: &[ParameterKind],
-        settings: &[Vec<f64>],
-        log_values: &[f64],
-        searched: Vec<SearchedSum>,
-    ) -> Self {
+    pub(super) fn of_several_parameters(kinds: &[ParameterKind], settings: &[Vec<f64>], log_values: &[f64]) -> Self {
         let products = Products::of_kinds(kinds);
         let beam = BeamSearch::new(&products, settings, log_values);
         let sets = beam.run();
@@ -78,10 +72,6 @@ impl CandidateSets {
             let terms = if node.with_constant { [Some(term), constant] } else { [Some(term), None] };
             let terms: Vec<usize> = terms.into_iter().flatten().collect();
             all.sets.push(CandidateSet::with_log_prior(&terms, node.log_prior));
-        }
-        for sum in searched {
-            let terms: Vec<usize> = sum.terms.into_iter().map(|term| all.add_term(term)).collect();
-            all.sets.push(CandidateSet::with_log_prior(&terms, sum.log_prior));
         }
         all
     }

@@ -10,13 +10,13 @@ use std::sync::OnceLock;
 /// The probability of sums of one, two and three terms.
 const NUMBER_OF_TERMS: [f64; 3] = [0.3, 0.4, 0.3];
 /// The probability that the inverse of a law is a sum: saturation.
-const RECIPROCAL: f64 = 0.06;
+const RECIPROCAL: f64 = 0.08;
 /// The probability of a step: a cache or a protocol makes a term dearer from some value on.
 const STEP: f64 = 0.08;
 /// The probability of another term from some value on: what was hidden dominates, or another algorithm is used.
 const SWITCH: f64 = 0.06;
 /// The probability of an exponent that is not simple.
-const REAL_EXPONENT: f64 = 0.12;
+const REAL_EXPONENT: f64 = 0.08;
 /// The most probable sums of three terms that are weighed.
 const MAX_SUMS: usize = 1600;
 /// The fewest settings that can show a step.
