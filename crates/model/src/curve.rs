@@ -246,14 +246,20 @@ impl FittedCurve {
             let above = values().filter(|x| *x > cut).min_by(f64::total_cmp)?;
             Some(format!("the growth changes between {name} = {below} and {above}; predictions beyond follow what was measured above"))
         });
-        let misfit = model.is_contradicted().then(|| {
-            format!(
-                "no formula fits: the one displayed differs from the measurements by {:.0} % on average. Predictions come from all laws that \
-                 explain the measurements; more values of {} would tell them apart",
-                model.error_percent.in_sample,
-                model.parameters.join(" and ")
-            )
-        });
+        let (percent, parameters) = (model.error_percent.in_sample, model.parameters.join(" and "));
+        let misfit = if model.is_contradicted() {
+            Some(format!(
+                "no formula fits: the one displayed differs from the measurements by {percent:.0} % on average. Predictions come from all laws \
+                 that explain the measurements; more values of {parameters} would tell them apart"
+            ))
+        } else if model.is_undecided() {
+            Some(format!(
+                "no formula fits, or the measurements scatter: the one displayed differs from them by {percent:.0} % on average. Repetitions \
+                 would tell"
+            ))
+        } else {
+            None
+        };
         misfit.into_iter().chain(change).collect()
     }
 

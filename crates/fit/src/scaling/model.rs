@@ -154,6 +154,13 @@ impl ScalingModel {
         self.error_percent.in_sample > MIN_MISFIT_PERCENT && settings.iter().any(is_outside)
     }
 
+    /// Whether the displayed formula is so far from measurements without repetitions that it is unknown whether they scatter or follow another law.
+    pub fn is_undecided(&self) -> bool {
+        /// Runs seldom scatter by more, in percent.
+        const USUAL_SCATTER_PERCENT: f64 = 25.0;
+        self.noise.repetitions_percent.is_none() && self.error_percent.in_sample > USUAL_SCATTER_PERCENT
+    }
+
     /// The model that applies at a setting: this one, or the extrapolation model.
     pub fn model_at(&self, x: &[f64]) -> &Self {
         self.extrapolation_model(x).unwrap_or(self)
