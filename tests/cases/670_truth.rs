@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use sintonia_tests::fire::tuning;
-use sintonia_tests::{Mpi, Outcome, Process, for_every_mpi, fresh_dir, retry_assertions, sintonia, tests_dir};
+use sintonia_tests::{Mpi, Outcome, Process, for_every_mpi, for_share_of_mpis, fresh_dir, retry_assertions, sintonia, tests_dir};
 
 /// A rule that sets the knob after some iterations.
 const RULE: &str = r#"
@@ -71,7 +71,7 @@ fn results(outcome: &Outcome) -> Vec<String> {
 
 #[test]
 fn c670_a_gain_that_is_claimed_is_that_of_the_program_s_ledger() {
-    for_every_mpi(|mpi| {
+    for_share_of_mpis(670, |mpi| {
         retry_assertions(|| {
             let folder = fresh_dir();
             for tunlet in ["rule.tunlet", SEARCH] {
@@ -98,7 +98,7 @@ fn c670_a_gain_that_is_claimed_is_that_of_the_program_s_ledger() {
 
 #[test]
 fn c671_a_change_without_effect_has_no_gain_and_watching_claims_none() {
-    for_every_mpi(|mpi| {
+    for_share_of_mpis(671, |mpi| {
         retry_assertions(|| {
             let folder = fresh_dir();
             let outcome = run(mpi, folder.path(), &["--tunlet", "rule.tunlet"], "once", 400);
@@ -121,7 +121,7 @@ fn c671_a_change_without_effect_has_no_gain_and_watching_claims_none() {
 
 #[test]
 fn c672_a_change_that_harms_is_taken_back() {
-    for_every_mpi(|mpi| {
+    for_share_of_mpis(672, |mpi| {
         retry_assertions(|| {
             let folder = fresh_dir();
             let outcome = run(mpi, folder.path(), &["--tunlet", "rule.tunlet"], "harm", 400);
@@ -137,7 +137,7 @@ fn c672_a_change_that_harms_is_taken_back() {
 
 #[test]
 fn c673_a_program_that_gets_faster_or_slower_by_itself_has_no_gain() {
-    for_every_mpi(|mpi| {
+    for_share_of_mpis(673, |mpi| {
         retry_assertions(|| {
             let folder = fresh_dir();
             for law in ["faster", "slower"] {

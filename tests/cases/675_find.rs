@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use sintonia_tests::{Hosts, Mpi, Outcome, Process, for_every_mpi, fresh_dir, retry_assertions, sintonia};
+use sintonia_tests::{Hosts, Mpi, Outcome, Process, for_share_of_mpis, fresh_dir, retry_assertions, sintonia};
 
 /// Sleeps in a loop. Variables of the environment change for how long, and what it prints.
 const SLEEPER: &str = r#"
@@ -199,7 +199,7 @@ fn state<'a>(result: &'a Value, variable: &str) -> &'a Value {
 
 #[test]
 fn c675_a_planted_setting_is_found_and_a_wrong_one_is_not_however_fast_it_is() {
-    for_every_mpi(|mpi| {
+    for_share_of_mpis(675, |mpi| {
         retry_assertions(|| {
             let folder = fresh_dir();
             build(mpi, folder.path(), SLEEPER);
@@ -224,7 +224,7 @@ fn c675_a_planted_setting_is_found_and_a_wrong_one_is_not_however_fast_it_is() {
 
 #[test]
 fn c676_where_nothing_pays_nothing_is_claimed_or_written() {
-    for_every_mpi(|mpi| {
+    for_share_of_mpis(676, |mpi| {
         retry_assertions(|| {
             let folder = fresh_dir();
             build(mpi, folder.path(), SLEEPER);
@@ -309,7 +309,7 @@ fn c679_what_was_found_is_used_printed_and_remembered() {
 
 #[test]
 fn c694_a_variable_of_the_program_is_tuned_if_it_is_named() {
-    for_every_mpi(|mpi| {
+    for_share_of_mpis(694, |mpi| {
         retry_assertions(|| {
             let folder = fresh_dir();
             build(mpi, folder.path(), BLOCKS);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use sintonia_tests::fire::{tuning, was_made};
-use sintonia_tests::{Mpi, Outcome, Process, for_every_mpi, fresh_dir, retry_assertions, sintonia, tests_dir};
+use sintonia_tests::{Mpi, Outcome, Process, for_share_of_mpis, fresh_dir, retry_assertions, sintonia, tests_dir};
 
 const WORKERS: u64 = 4;
 
@@ -132,7 +132,7 @@ fn expect_rounds(ledger: &Ledger, from: usize, rule: &str, about: &str) {
 
 #[test]
 fn c680_every_piece_has_the_size_of_the_published_formula() {
-    for_every_mpi(|mpi| {
+    for_share_of_mpis(680, |mpi| {
         let folder = fresh_dir();
         build(mpi, folder.path(), "680_farm");
         let (gives, asks) = ("8 160 16 even give 200", "8 160 16 even ask 200");
@@ -239,7 +239,7 @@ fn c682_a_slow_worker_gets_smaller_pieces() {
 
 #[test]
 fn c683_uneven_work_takes_less_time_and_needs_no_number_of_tasks() {
-    for_every_mpi(|mpi| {
+    for_share_of_mpis(683, |mpi| {
         retry_assertions(|| {
             let folder = fresh_dir();
             build(mpi, folder.path(), "680_farm");
@@ -304,7 +304,7 @@ fn tune_workers(mpi: &Mpi, folder: &Path, words: &str) -> (f64, f64, u32) {
 
 #[test]
 fn c684_the_number_of_workers_changes_where_it_pays() {
-    for_every_mpi(|mpi| {
+    for_share_of_mpis(684, |mpi| {
         retry_assertions(|| {
             let folder = fresh_dir();
             build(mpi, folder.path(), "681_blocks");

@@ -22,7 +22,7 @@ pub use compare::NormalizedRun;
 pub use hosts::Hosts;
 pub use imports::import_circles;
 pub use mpi::{Family, Mpi, readers_python};
-pub use problem::{Injected, check_with_retries, is_at, retry_assertions, retry_until_ok};
+pub use problem::{Injected, check_with_retries, for_share_of_mpis, is_at, retry_assertions, retry_until_ok};
 pub use process::{Outcome, Process};
 pub use program::{Language, Program};
 pub use recording::{Call, Completion, Recording, own_lines, record_command, remove_missing_cores, sintonia};

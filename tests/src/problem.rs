@@ -61,11 +61,23 @@ fn libraries_for(program: &Program) -> Vec<&'static Mpi> {
         }
     };
     let mut libraries: Vec<&Mpi> = Mpi::available().iter().filter(can_run).collect();
-    if std::env::var("SINTONIA_TEST_PROBLEMS").is_ok_and(|which| which == "one") && !libraries.is_empty() {
-        let index = program.number() % libraries.len();
-        libraries = vec![libraries[index]];
-    }
+    keep_share(&mut libraries, program.number());
     libraries
+}
+
+/// With `SINTONIA_TEST_PROBLEMS=one`, only the library whose turn it is by this number.
+fn keep_share(libraries: &mut Vec<&'static Mpi>, number: usize) {
+    if std::env::var("SINTONIA_TEST_PROBLEMS").is_ok_and(|which| which == "one") && !libraries.is_empty() {
+        *libraries = vec![libraries[number % libraries.len()]];
+    }
+}
+
+/// `check` for every library, or, with `SINTONIA_TEST_PROBLEMS=one`, for one that the number of the case selects: for long cases that check what
+/// Sintonia decides rather than what it sees of a library.
+pub fn for_share_of_mpis(case: usize, check: impl Fn(&Mpi)) {
+    let mut libraries: Vec<&Mpi> = Mpi::available().iter().collect();
+    keep_share(&mut libraries, case);
+    expect_none(libraries.iter().filter_map(|mpi| failing(mpi, &check)).collect());
 }
 
 /// `run` has no complaint in one of a few tries: a busy machine adds waits of its own to a run, but takes none away.
