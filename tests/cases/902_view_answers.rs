@@ -227,7 +227,8 @@ fn sums_of_a_selection_are_those_of_a_report_of_that_part() {
     for (first, last) in [(0.0, 1.0), (0.3, 0.9), (0.5, 0.6)] {
         let (from, to) = (time(first), time(last));
         let sums = served.json(&format!("0/sums?from={from}&to={to}&waits=1"));
-        let (from, to) = (format!("{:.9}", from / 1e9), format!("{:.9}", to / 1e9));
+        // A report counts seconds from the start of the run.
+        let [from, to] = [from, to].map(|time| format!("{:.9}", (time - number(&about["begin_ns"])) / 1e9));
         let report = shown(recording.folder(), &["report", "run.sin", "--json", "--from", &from, "--to", &to]);
         let column = |path: [&str; 2]| sums[path[0]][path[1]].as_array().expect("a column").iter().map(number).collect::<Vec<f64>>();
         let total = |path| column(path).iter().sum::<f64>();
