@@ -212,11 +212,42 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("no number: {value}"))
 }
 
+// ---- the figures of a selection
+
+/// The report of a part of the run is the truth for its sums.
+#[test]
+fn sums_of_a_selection_are_those_of_a_report_of_that_part() {
+    let recording = recorded("c/191_grid");
+    let served = Served::start(&[&recording.path]);
+    let about = &served.json("0/about")["recordings"][0];
+    let time = |share: f64| {
+        let (begin, end) = (number(&about["begin_ns"]), number(&about["end_ns"]));
+        (begin + share * (end - begin)).round()
+    };
+    for (first, last) in [(0.0, 1.0), (0.3, 0.9), (0.5, 0.6)] {
+        let (from, to) = (time(first), time(last));
+        let sums = served.json(&format!("0/sums?from={from}&to={to}&waits=1"));
+        // A report counts seconds from the start of the run.
+        let [from, to] = [from, to].map(|time| format!("{:.9}", (time - number(&about["begin_ns"])) / 1e9));
+        let report = shown(recording.folder(), &["report", "run.sin", "--json", "--from", &from, "--to", &to]);
+        let column = |path: [&str; 2]| sums[path[0]][path[1]].as_array().expect("a column").iter().map(number).collect::<Vec<f64>>();
+        let total = |path| column(path).iter().sum::<f64>();
+        let reported =
+            |list: &str, field: &str| report[list].as_array().expect("a list").iter().map(|row| number(&row[field])).sum::<f64>();
+        let near = |ns: f64, seconds: f64, what: &str| {
+            assert!((ns / 1e9 - seconds).abs() <= 1e-6 + 1e-4 * seconds, "{what} of {first} to {last}: {ns} ns, {seconds} s")
+        };
+        near(total(["per_rank", "mpi"]), reported("per_rank", "mpi_s"), "time in MPI");
+        near(total(["sites", "ns"]), reported("call_sites", "seconds"), "time at call sites");
+        near(total(["waits", "ns"]), reported("wait_states", "seconds"), "waiting");
+    }
+}
+
 // ---- what is kept of a recording
 
 /// Questions whose answers come from files that are made once.
-const KEPT: [&str; 4] = ["0/timeline", "0/calls", "0/messages", "0/find?operation=MPI_Recv"];
-const FILES: [&str; 2] = ["view.index", "view.analysis"];
+const KEPT: [&str; 6] = ["0/timeline", "0/calls", "0/messages", "0/find?operation=MPI_Recv", "0/sums?waits=1", "0/report"];
+const FILES: [&str; 3] = ["view.index", "view.analysis", "view.report"];
 
 /// The answers, when waits and messages have been looked for.
 fn answers(served: &Served) -> Vec<String> {

@@ -29,6 +29,11 @@ fn the_timeline_goes_from_the_run_to_single_calls() {
 }
 
 #[test]
+fn figures_are_those_of_the_selection() {
+    run_served("selection", &[&grid().path]);
+}
+
+#[test]
 fn threads_of_a_rank_are_not_drawn_over_each_other() {
     run_served("threads", &[&Recording::record(mpi(), &Program::find("c/226_late_sender_threads"), &[]).path]);
 }

@@ -7,7 +7,7 @@ const MIN_BUSIEST_SHARE: f64 = 0.1;
 
 /// A thread that calls MPI, as a processing element.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ActiveThread {
+pub struct ActiveThread {
     /// Seconds of computation.
     pub compute_s: f64,
     /// Seconds for which it was active.
@@ -56,7 +56,7 @@ impl Efficiency {
     /// The efficiencies of threads that are not all active from the begin to the end of a run of `elapsed` seconds; `None` if none computed.
     /// Each thread is weighted by its active time. A thread that is active for less than a tenth of the run does not determine the
     /// communication efficiency.
-    pub(crate) fn from_threads(threads: &[ActiveThread], elapsed: f64) -> Option<Efficiency> {
+    pub fn from_threads(threads: &[ActiveThread], elapsed: f64) -> Option<Efficiency> {
         let sum = |pick: fn(&ActiveThread) -> f64| threads.iter().map(pick).sum::<f64>();
         let (compute, active) = (sum(ActiveThread::compute_s), sum(|thread| thread.active_s));
         if compute <= 0.0 || elapsed <= 0.0 {

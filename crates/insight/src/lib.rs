@@ -45,7 +45,7 @@ mod thread_times;
 pub mod wait_states;
 
 pub use call_site_totals::{CallSiteTotals, CallSpread, SiteRankSpread};
-pub use efficiency::Efficiency;
+pub use efficiency::{ActiveThread, Efficiency};
 pub use part_comparison::{ComparedParts, PartChange, PartTimeBase};
 pub use progress::ProgressSink;
 pub use rank_times::RankTimes;

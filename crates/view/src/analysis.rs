@@ -15,7 +15,8 @@ use sintonia_recording::Recording;
 
 use crate::cache_file::{self, CacheContents, CacheFile, Error, SectionWriter, is_in_bounds};
 use crate::index::levels::{self, ActivityDensity, BinLevel};
-use crate::index::{ActivityCanvas, TimelineIndex};
+use crate::index::prefix_sums::{PrefixSums, PrefixSumsBuilder, RecordSums};
+use crate::index::{ActivityCanvas, SiteFunction, TimelineIndex};
 use delta::{DeltaBlock, DeltaEncoded, decode_block, encode_blocks};
 use detect::{AnalysisFindings, ThreadFindings};
 pub(crate) use records::{MessageRecord, PathInterval, WaitRecord};
@@ -51,18 +52,32 @@ struct ThreadDirectory {
     /// Shares of waiting time in bins.
     levels: Vec<BinLevel>,
     waits: Vec<DeltaBlock>,
+    /// Sums over the wait states; positions are blocks of `waits`.
+    wait_sums: PrefixSums<WaitKey>,
     messages: Vec<DeltaBlock>,
+}
+
+/// What wait states are added up by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct WaitKey {
+    /// Index into the list of kinds.
+    pub kind: u64,
+    /// The waiting call.
+    pub call: SiteFunction,
 }
 
 impl CacheContents for AnalysisDirectory {
     const FILE_NAME: &'static str = "view.analysis";
     const MAGIC: &'static [u8; 8] = b"SINFOUND";
-    const FORMAT_VERSION: u32 = 2;
+    const FORMAT_VERSION: u32 = 3;
 
     fn is_valid(&self, length: u64) -> bool {
         let fits = |blocks: &[DeltaBlock]| blocks.iter().all(|block| is_in_bounds(block.at, block.bytes.into(), length));
         let thread = |thread: &ThreadDirectory| {
-            thread.levels.iter().all(|level| level.is_valid(1, length)) && fits(&thread.waits) && fits(&thread.messages)
+            thread.levels.iter().all(|level| level.is_valid(1, length))
+                && thread.wait_sums.is_valid(length)
+                && fits(&thread.waits)
+                && fits(&thread.messages)
         };
         self.threads.iter().all(thread) && self.threads.is_sorted_by_key(|thread| (thread.rank, thread.thread)) && fits(&self.path)
     }
@@ -129,6 +144,28 @@ impl TimelineAnalysis {
             let (from, to) = wait.span();
             canvas.paint(from, to, 0);
         })
+    }
+
+    /// Sums over the wait states of a thread in a time range, by kind and call. One counts where it begins, and its time as far as it is in the
+    /// range.
+    pub(crate) fn wait_sums(&self, rank: u32, thread: u16, from: i64, to: i64) -> Result<Vec<(WaitKey, RecordSums)>, Error> {
+        let Some(thread) = self.thread(rank, thread) else { return Ok(Vec::new()) };
+        let (until, earlier) = (self.wait_sums_before(thread, to)?, self.wait_sums_before(thread, from)?);
+        let sums = until.into_iter().zip(earlier).map(|(until, earlier)| until.since(earlier));
+        Ok(thread.wait_sums.keys.iter().copied().zip(sums).filter(|(_, sums)| *sums != RecordSums::default()).collect())
+    }
+
+    fn wait_sums_before(&self, thread: &ThreadDirectory, time: i64) -> Result<Vec<RecordSums>, Error> {
+        let (mut sums, (first, _)) = thread.wait_sums.before(time, &self.store)?;
+        let indices = thread.wait_sums.key_indices();
+        let blocks = thread.waits.iter().skip(first as usize).take_while(|block| block.span.0 < time);
+        self.for_each_record(blocks, |wait: WaitRecord| {
+            if let Some(key) = indices.get(&wait.key()).filter(|_| wait.from < time) {
+                let ns = wait.span().1.min(time).saturating_sub(wait.from).max(0).unsigned_abs();
+                sums[*key].add(RecordSums { count: 1, ns, bytes: 0 });
+            }
+        })?;
+        Ok(sums)
     }
 
     /// Wait states of consecutive calls of a thread.
@@ -225,8 +262,30 @@ fn write_thread(thread: &ThreadFindings, index: &TimelineIndex, file: &SectionWr
     }
     let mut levels = levels::write_levels(&canvas, density, &[0], &mut bytes);
     let (mut waits, mut messages) = (encode_blocks(&thread.waits, &mut bytes), encode_blocks(&thread.messages, &mut bytes));
+    let mut wait_sums = sum_waits(&thread.waits, &waits).finish(&mut bytes);
     let at = file.append(&bytes)?;
     levels.iter_mut().for_each(|level| level.at += at);
     waits.iter_mut().chain(&mut messages).for_each(|block| block.at += at);
-    Ok(ThreadDirectory { rank: thread.rank, thread: thread.thread, levels, waits, messages })
+    wait_sums.shift(at);
+    Ok(ThreadDirectory { rank: thread.rank, thread: thread.thread, levels, waits, wait_sums, messages })
+}
+
+/// Sums over the wait states of a thread, stored between blocks that have no call in common.
+fn sum_waits(mut waits: &[WaitRecord], blocks: &[DeltaBlock]) -> PrefixSumsBuilder<WaitKey> {
+    let mut sums = PrefixSumsBuilder::new();
+    let mut last_row = None;
+    for (index, block) in blocks.iter().enumerate() {
+        if sums.is_due() && last_row != Some(block.rows.0) {
+            sums.store((index as u32, 0), block.span.0);
+        }
+        let (own, rest) = waits.split_at(block.count as usize);
+        for wait in own {
+            let key = sums.key(wait.key());
+            sums.add(key, RecordSums { count: 1, ns: wait.ns.max(0).unsigned_abs(), bytes: 0 });
+        }
+        (waits, last_row) = (rest, Some(block.rows.1));
+    }
+    let end = blocks.iter().map(|block| block.span.1).max().unwrap_or(0);
+    sums.store((blocks.len() as u32, 0), end);
+    sums
 }

@@ -95,7 +95,7 @@ pub(crate) struct CacheFile<C> {
 }
 
 /// Distinguishes versions of a file with the same name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileStamp {
     length: u64,
     /// Modification time in nanoseconds.

@@ -3,14 +3,16 @@
 //! It is built once, in one pass over the calls, and stored in the recording (`view.index`). For each thread it has the offset of every
 //! 128th call and the time per kind of activity between them ([`builder`]), and for threads with many calls also shares of time in bins of
 //! several widths. Wide columns are painted from bins. For narrow columns the calls themselves are read, starting at the stored offsets
-//! ([`draw`]).
+//! ([`draw`]). Sums by call site up to every few thousandth call give the sums of any time range ([`call_sums`]).
 
 mod activity;
 mod builder;
+mod call_sums;
 mod canvas;
 mod directory;
 mod draw;
 pub(crate) mod levels;
+pub(crate) mod prefix_sums;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +22,7 @@ use rayon::prelude::*;
 use sintonia_recording::Recording;
 
 pub(crate) use activity::{ActivityKind, KIND_COUNT};
+pub(crate) use call_sums::SiteFunction;
 pub(crate) use canvas::{ActivityCanvas, TimeWindow};
 pub(crate) use directory::{BlockIndex, CALLS_PER_CHUNK, ThreadIndex};
 pub(crate) use draw::ThreadPainter;
@@ -99,4 +102,5 @@ fn header_span(recording: &Recording) -> (i64, i64) {
 fn shift_offsets(thread: &mut ThreadIndex, by: u64) {
     thread.levels.iter_mut().for_each(|level| level.at += by);
     thread.blocks.iter_mut().for_each(|block| block.at += by);
+    thread.sums.shift(by);
 }

@@ -15,6 +15,7 @@ mod jobs;
 pub mod page_contents;
 pub mod program_graph;
 mod rank_groups;
+mod report_store;
 #[cfg(test)]
 mod sample;
 mod selected;

@@ -17,6 +17,7 @@ use sintonia_text::quantity::format_bytes;
 
 use crate::answer::{PageQuery, QueryAnswer, QueryError};
 use crate::jobs::{BackgroundValue, ExclusivePermit, JobAnswerCache, JobProgress, JobRequest};
+use crate::report_store;
 use crate::stacks::RecordedStacks;
 use crate::timeline::{self, FileStamp, RecordingTimeline};
 
@@ -52,7 +53,8 @@ pub struct OpenRecording {
     pub path: PathBuf,
     /// The recording.
     pub recording: Arc<Recording>,
-    summary: Arc<BackgroundValue<RunSummary>>,
+    /// The report as JSON.
+    report: Arc<BackgroundValue<String>>,
     program: Arc<BackgroundValue<ProgramGraph>>,
     traffic: Arc<BackgroundValue<Vec<RankTraffic>>>,
     timeline: Arc<BackgroundValue<Arc<RecordingTimeline>>>,
@@ -104,7 +106,7 @@ impl OpenRecording {
             path: path.to_owned(),
             stamp: header_stamp(&recording),
             recording,
-            summary: Arc::default(),
+            report: Arc::default(),
             program: Arc::default(),
             traffic: Arc::default(),
             timeline: Arc::default(),
@@ -124,24 +126,34 @@ impl OpenRecording {
         self.recording.header.ranks.iter().map(|rank| rank.calls).fold(0, u64::saturating_add)
     }
 
-    /// Answers from the report.
-    pub(crate) fn with_summary(
+    /// Answers from the report, given as JSON.
+    pub(crate) fn with_report(
         self: &Arc<OpenRecording>,
-        then: impl FnOnce(&RunSummary) -> Result<QueryAnswer, QueryError>,
+        then: impl FnOnce(&str) -> Result<QueryAnswer, QueryError>,
     ) -> Result<QueryAnswer, QueryError> {
         let this = Arc::clone(self);
         let work = move |progress: &JobProgress| {
-            summarise(&this.recording, &SingleProcess, &|_, steps| (0..steps).for_each(|_| progress.step()))
-                .map(limit_pairs)
-                .map_err(to_refusal)
+            if let Some(stored) = report_store::find(&this.recording) {
+                return Ok(stored);
+            }
+            let is_complete = this.check_memory().is_ok();
+            let summary =
+                summarise(&this.recording, &SingleProcess, &|_, steps| (0..steps).for_each(|_| progress.step())).map_err(to_refusal)?;
+            let json = report_json(summary)?;
+            if is_complete {
+                report_store::store(&this.recording, &json);
+            }
+            Ok(json)
         };
         let (doing, steps) = ("finding wait states and their causes".into(), RunSummary::progress_steps(&self.recording));
-        self.summary.answer(JobRequest { description: doing, steps, permit: self.read_permit(), work }, then)
+        self.report.answer(JobRequest { description: doing, steps, permit: self.read_permit(), work }, |json| then(json))
     }
 
     /// Sets the report if it is known already.
     pub fn set_summary(&self, summary: RunSummary) {
-        self.summary.set_value(limit_pairs(summary));
+        if let Ok(json) = report_json(summary) {
+            self.report.set_value(json);
+        }
     }
 
     /// Answers from the program graph; a profile has none.
@@ -249,10 +261,10 @@ impl OpenRecording {
     }
 }
 
-/// Limits the rank pairs that are kept.
-fn limit_pairs(mut summary: RunSummary) -> RunSummary {
+/// A report as JSON, with a limited number of rank pairs.
+fn report_json(mut summary: RunSummary) -> Result<String, QueryError> {
     summary.pairs.truncate(MAX_PAIRS);
-    summary
+    serde_json::to_string(&summary).map_err(to_refusal)
 }
 
 /// The report of a recording; without wait states if there is not enough memory.

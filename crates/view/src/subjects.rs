@@ -37,6 +37,7 @@ pub(crate) const SUBJECTS: &[PageSubject] = &[
     ABOUT,
     report::SUBJECT,
     timeline::TIMELINE,
+    timeline::SUMS,
     timeline::CALLS,
     timeline::REGIONS,
     timeline::MESSAGES,

@@ -11,6 +11,9 @@ mod params;
 mod raster;
 mod regions;
 mod row_groups;
+mod sums;
+#[cfg(test)]
+mod sums_tests;
 #[cfg(test)]
 mod tests;
 mod thread_lanes;
@@ -111,7 +114,7 @@ impl RecordingTimeline {
         self.set_analysis_state(state);
     }
 
-    /// Answers a query about `timeline`, `calls`, `regions`, `messages` or `find`.
+    /// Answers a query about `timeline`, `sums`, `calls`, `regions`, `messages` or `find`.
     pub(crate) fn answer(&self, query: &PageQuery) -> Result<QueryAnswer, QueryError> {
         let Some(index) = &self.index else {
             let reason = "the recording is a profile and has no single calls: record again without --profile to get a timeline";
@@ -127,6 +130,8 @@ impl RecordingTimeline {
         match (query.subject.as_str(), analysis) {
             ("timeline", None) if query.param("by") == Some("role") && roles.is_none() => state.into_answer(),
             ("timeline", _) => raster::answer(context, query),
+            ("sums", None) if query.param("waits") == Some("1") => state.into_answer(),
+            ("sums", _) => sums::answer(context, query),
             ("calls", _) => calls::answer(context, query),
             ("regions", _) => regions::answer(context, query),
             ("find", None) if query.param("wait").is_some() => state.into_answer(),

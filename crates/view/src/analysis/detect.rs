@@ -13,6 +13,7 @@ use sintonia_recording::raw::{bytes_or_zero, part};
 use super::records::{MessageRecord, PathInterval, WaitRecord};
 use super::{ProgressFn, RankRole};
 use crate::cache_file::Error;
+use crate::index::SiteFunction;
 
 /// Results of the analysis.
 pub(super) struct AnalysisFindings {
@@ -68,12 +69,13 @@ fn locate_waits(location: &Location, waits: &[wait_states::WaitInstance]) -> Vec
     let mut records = Vec::with_capacity(waits.len());
     for same_call in waits.chunk_by(|a, b| a.row == b.row) {
         let row = same_call[0].row as usize;
+        let call = descriptor_at(location, same_call[0].row).map_or_else(SiteFunction::default, SiteFunction::from);
         let (mut next, leave) = (location.calls.enter[row], location.calls.leave[row]);
         for wait in same_call {
             let from = if wait.cause == CallId::NONE { leave - wait.ns } else { next };
             next += if wait.cause == CallId::NONE { 0 } else { wait.ns };
             let kind = WAIT_PATTERNS.iter().position(|pattern| pattern == wait.pattern).unwrap_or(0);
-            records.push(WaitRecord { row: row as u64, from, ns: wait.ns, kind: kind as u64 });
+            records.push(WaitRecord { row: row as u64, from, ns: wait.ns, kind: kind as u64, call });
         }
     }
     records

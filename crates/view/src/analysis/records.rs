@@ -1,6 +1,8 @@
 //! Records of the analysis: wait states, messages and parts of the critical path.
 
+use super::WaitKey;
 use super::delta::DeltaEncoded;
+use crate::index::SiteFunction;
 use sintonia_recording::sealed::varint::{decode, decode_signed, encode, encode_signed};
 
 /// A wait state in a call.
@@ -14,6 +16,15 @@ pub(crate) struct WaitRecord {
     pub ns: i64,
     /// Index into the list of kinds.
     pub kind: u64,
+    /// The waiting call.
+    pub call: SiteFunction,
+}
+
+impl WaitRecord {
+    /// What it is added up by.
+    pub(super) fn key(&self) -> WaitKey {
+        WaitKey { kind: self.kind, call: self.call }
+    }
 }
 
 impl DeltaEncoded for WaitRecord {
@@ -22,6 +33,8 @@ impl DeltaEncoded for WaitRecord {
         encode_signed(bytes, self.from.wrapping_sub(previous.from));
         encode_signed(bytes, self.ns);
         encode(bytes, self.kind);
+        encode_signed(bytes, i64::from(self.call.site) - i64::from(previous.call.site));
+        encode_signed(bytes, i64::from(self.call.function) - i64::from(previous.call.function));
     }
 
     fn decode(input: &mut &[u8], previous: &WaitRecord) -> Option<WaitRecord> {
@@ -30,6 +43,10 @@ impl DeltaEncoded for WaitRecord {
             from: previous.from.wrapping_add(decode_signed(input)?),
             ns: decode_signed(input)?,
             kind: decode(input)?,
+            call: SiteFunction {
+                site: previous.call.site.wrapping_add(decode_signed(input)? as u32),
+                function: previous.call.function.wrapping_add(decode_signed(input)? as u16),
+            },
         })
     }
 
@@ -126,8 +143,9 @@ mod tests {
 
     #[test]
     fn records_survive_a_round_trip() {
+        let call = |n: u64| SiteFunction { site: (n % 5) as u32, function: (n % 7) as u16 };
         let waits: Vec<WaitRecord> =
-            (0..700).map(|n| WaitRecord { row: 3 * n, from: 1000 * n as i64 - 5, ns: n as i64, kind: n % 3 }).collect();
+            (0..700).map(|n| WaitRecord { row: 3 * n, from: 1000 * n as i64 - 5, ns: n as i64, kind: n % 3, call: call(n) }).collect();
         let (blocks, read) = round_trip(&waits);
         assert_eq!(read, waits);
         assert_eq!(blocks.iter().map(|block| block.count).collect::<Vec<_>>(), [256, 256, 188]);

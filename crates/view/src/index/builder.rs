@@ -1,4 +1,4 @@
-//! Builds the index of a rank in one pass over its calls: bins of time, and chunks of calls.
+//! Builds the index of a rank in one pass over its calls: bins of time, chunks of calls, sums by call site.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,11 @@ use sintonia_recording::random_access::{CallInterval, RowOffset, ScannedBlock};
 use sintonia_recording::{Error, Recording};
 
 use super::activity::{ActivityKind, KIND_COUNT};
+use super::call_sums::{SiteFunction, bytes_of_call, duration_ns};
 use super::canvas::{ActivityCanvas, TimeWindow};
 use super::directory::{BlockIndex, CALLS_PER_CHUNK, ThreadIndex};
 use super::levels::{self, ActivityDensity};
+use super::prefix_sums::{PrefixSumsBuilder, RecordSums};
 
 /// The index data of one rank.
 #[derive(Default)]
@@ -49,6 +51,7 @@ struct ThreadIndexBuilder<'a> {
     canvas: ActivityCanvas<'a, KIND_COUNT>,
     blocks: Vec<(BlockIndex, Vec<ActivityKind>)>,
     chunks: Vec<(RowOffset, [f32; KIND_COUNT])>,
+    sums: PrefixSumsBuilder<SiteFunction>,
     calls: u64,
     /// Leave time of `MPI_Init`, and enter time of `MPI_Finalize`.
     init: Option<i64>,
@@ -65,6 +68,7 @@ impl<'a> ThreadIndexBuilder<'a> {
             canvas: ActivityCanvas::new(window),
             blocks: Vec::new(),
             chunks: Vec::new(),
+            sums: PrefixSumsBuilder::new(),
             calls: 0,
             init: None,
             finalize: None,
@@ -76,7 +80,9 @@ impl<'a> ThreadIndexBuilder<'a> {
     fn add(&mut self, block: &mut ScannedBlock, rows: &mut Vec<CallInterval>) {
         let kinds: Vec<ActivityKind> =
             block.descriptors.iter().map(|descriptor| ActivityKind::from_role(descriptor.function.role())).collect();
-        let (first_row, before) = (self.calls, self.last_leave);
+        let keys: Vec<(usize, u64)> =
+            block.descriptors.iter().map(|descriptor| (self.sums.key(descriptor.into()), bytes_of_call(descriptor))).collect();
+        let (first_row, first_chunk, before) = (self.calls, self.chunks.len(), self.last_leave);
         let after_loss = std::mem::take(&mut self.after_loss) && !self.blocks.is_empty();
         let mut begin = None;
         loop {
@@ -86,13 +92,18 @@ impl<'a> ThreadIndexBuilder<'a> {
                 self.canvas.paint(before, first.enter, ActivityKind::Absent as usize);
             }
             begin.get_or_insert(first.enter);
+            if self.sums.is_due() {
+                self.sums.store((self.blocks.len() as u32, (self.chunks.len() - first_chunk) as u32), first.enter);
+            }
             let mut sums = [0.0; KIND_COUNT];
             for row in rows.iter() {
                 let kind = kinds[usize::from(row.descriptor)];
+                let (key, bytes) = keys[usize::from(row.descriptor)];
+                self.sums.add(key, RecordSums { count: 1, ns: duration_ns(row), bytes });
                 if kind == ActivityKind::Absent {
                     sums = self.mark_init_or_finalize(block.descriptors[usize::from(row.descriptor)].function.role(), row).unwrap_or(sums);
                 } else if self.finalize.is_none() {
-                    sums[kind as usize] += row.leave.saturating_sub(row.enter).max(0) as f32;
+                    sums[kind as usize] += duration_ns(row) as f32;
                     self.canvas.paint(row.enter, row.leave, kind as usize);
                 }
                 self.last_leave = row.leave;
@@ -118,7 +129,7 @@ impl<'a> ThreadIndexBuilder<'a> {
         Some([0.0; KIND_COUNT])
     }
 
-    fn finish(self, rank: &RecordedRank, thread: u16, is_first: bool, bytes: &mut Vec<u8>) -> ThreadIndex {
+    fn finish(mut self, rank: &RecordedRank, thread: u16, is_first: bool, bytes: &mut Vec<u8>) -> ThreadIndex {
         let first = self.blocks.first().map_or(0, |(block, _)| block.begin);
         // The start and end of the process are only known for the thread that initialised MPI.
         let known = if is_first { (rank.begin_ns.min(first), rank.end_ns.max(self.last_leave)) } else { (first, self.last_leave) };
@@ -133,6 +144,9 @@ impl<'a> ThreadIndexBuilder<'a> {
         if window.from() <= first && self.last_leave <= window.to() {
             index.levels = levels::write_levels(&self.canvas, call_density(self.calls), &index.lanes, bytes);
         }
+        // So that no call need be read for times after the last one.
+        self.sums.store((self.blocks.len() as u32, 0), self.last_leave);
+        index.sums = self.sums.finish(bytes);
         let mut chunks = self.chunks.iter();
         for (mut block, kinds) in self.blocks {
             block.at = bytes.len() as u64;

@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 use sintonia_recording::random_access::BlockLocation;
 
 use super::activity::KIND_COUNT;
+use super::call_sums::SiteFunction;
 use super::canvas::TIME_RANGE;
 use super::levels::BinLevel;
+use super::prefix_sums::PrefixSums;
 use crate::cache_file::{CacheContents, is_in_bounds};
 
 /// Upper bound for the calls of a thread, to reject corrupt files.
@@ -39,6 +41,8 @@ pub(crate) struct ThreadIndex {
     pub levels: Vec<BinLevel>,
     /// Blocks in order of time.
     pub blocks: Vec<BlockIndex>,
+    /// Sums over the calls by call site; positions are blocks and chunks.
+    pub sums: PrefixSums<SiteFunction>,
 }
 
 /// Index of a block of calls: one record per chunk, and one byte with the kind of each call descriptor.
@@ -64,6 +68,13 @@ impl ThreadIndex {
     /// Size of a chunk's record: ticks and offset of its first call, and the nanoseconds per lane.
     pub(crate) fn record_bytes(&self) -> usize {
         12 + 4 * self.lanes.len()
+    }
+
+    /// The part of a time range in which it is unknown what the thread did, because calls are lost.
+    pub(crate) fn lost_ns(&self, from: i64, to: i64) -> u64 {
+        let gaps =
+            self.blocks.windows(2).filter(|blocks| blocks[1].after_loss).map(|blocks| (blocks[0].end.max(from), blocks[1].begin.min(to)));
+        gaps.filter(|(begin, end)| begin < end).map(|(begin, end)| begin.abs_diff(end)).sum()
     }
 
     /// The blocks that overlap a time range.
@@ -94,12 +105,13 @@ impl BlockIndex {
 impl CacheContents for IndexDirectory {
     const FILE_NAME: &'static str = "view.index";
     const MAGIC: &'static [u8; 8] = b"SININDEX";
-    const FORMAT_VERSION: u32 = 3;
+    const FORMAT_VERSION: u32 = 4;
 
     fn is_valid(&self, length: u64) -> bool {
         let is_thread_valid = |thread: &ThreadIndex| {
             thread.lanes.iter().all(|lane| usize::from(*lane) < KIND_COUNT)
                 && thread.levels.iter().all(|level| level.is_valid(thread.lanes.len(), length))
+                && thread.sums.is_valid(length)
                 && thread
                     .blocks
                     .iter()

@@ -26,7 +26,7 @@ pub(crate) struct DrawSummary {
 
 /// Paints threads; reuses its buffers.
 pub(crate) struct ThreadPainter<'a> {
-    index: &'a TimelineIndex,
+    pub(super) index: &'a TimelineIndex,
     recording: &'a Recording,
     record_buffer: Vec<u8>,
     buffer: Vec<u8>,
@@ -131,6 +131,26 @@ impl<'a> ThreadPainter<'a> {
         records.for_each_row(reader, records.chunks_between(from, to), buffer, |index, row| {
             if row.enter < to && (row.leave > from || row.enter >= from) {
                 visit(index, row);
+            }
+        })
+    }
+
+    /// Visits the calls of a block that begin before a time, from a chunk on.
+    pub(super) fn for_each_call_before(
+        &mut self,
+        thread: &ThreadIndex,
+        block: &BlockIndex,
+        first_chunk: usize,
+        time: i64,
+        mut visit: impl FnMut(CallInterval),
+    ) -> Result<(), Error> {
+        let ThreadPainter { index, recording, record_buffer, buffer, reader } = self;
+        let Some(reader) = open_reader(index, recording, reader, thread.rank)? else { return Ok(()) };
+        index.store.read_at(block.at, block.byte_len(thread.record_bytes()) as usize, record_buffer)?;
+        let records = BlockRecords::new(thread, block, record_buffer, reader);
+        records.for_each_row(reader, first_chunk..records.chunks_between(time, time).end, buffer, |_, row| {
+            if row.enter < time {
+                visit(row);
             }
         })
     }

@@ -13,9 +13,18 @@ pub(super) const SUBJECT: PageSubject = PageSubject {
     answer: |open, question| {
         let opened = open.recording_of(question)?;
         let log = decision::read_run_log(&opened.path).map_err(to_refusal)?;
-        opened.with_summary(|summary| Ok(QueryAnswer::json(&ReportJson { summary, tuning: log.as_deref() })))
+        opened.with_report(|report| Ok(QueryAnswer::Json(with_tuning(report, log.as_deref()))))
     },
 };
+
+/// A report with the tuning log, if the run was tuned.
+fn with_tuning(report: &str, log: Option<&[TuningLogEntry]>) -> String {
+    let tuning = log.and_then(|log| serde_json::to_string(log).ok());
+    match (tuning, report.strip_suffix('}')) {
+        (Some(tuning), Some(fields)) => format!("{fields},\"tuning\":{tuning}}}"),
+        _ => report.to_owned(),
+    }
+}
 
 /// The report of a recording as JSON.
 #[derive(serde::Serialize)]

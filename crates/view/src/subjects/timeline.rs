@@ -1,4 +1,4 @@
-//! `timeline`, `calls`, `regions`, `messages` and `find`: what every rank did when.
+//! `timeline`, `sums`, `calls`, `regions`, `messages` and `find`: what every rank did when.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use crate::session::ViewSession;
 use crate::subject::PageSubject;
 
 pub(super) const TIMELINE: PageSubject = timeline_subject("timeline");
+pub(super) const SUMS: PageSubject = timeline_subject("sums");
 pub(super) const CALLS: PageSubject = timeline_subject("calls");
 pub(super) const REGIONS: PageSubject = PageSubject { is_available: has_regions, ..timeline_subject("regions") };
 pub(super) const MESSAGES: PageSubject = timeline_subject("messages");

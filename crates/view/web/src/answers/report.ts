@@ -244,5 +244,5 @@ export interface Advice extends SourceLocation {
 }
 
 /** Time summed over all ranks and their threads, in seconds. Never zero, so it can be a divisor. */
-export const totalRankSeconds = ({ per_rank, threads }: Report): number =>
+export const totalRankSeconds = ({ per_rank, threads }: Pick<Report, 'per_rank' | 'threads'>): number =>
     Math.max(threads?.active_s ?? per_rank.reduce((sum, { mpi_s, outside_s }) => sum + mpi_s + outside_s, 0), Number.MIN_VALUE);

@@ -12,7 +12,7 @@ export type QueryState<Answer> =
     | { state: 'answered'; answer: Answer };
 
 /** Subjects whose answers never change, so they are cached across views. */
-const CACHED_SUBJECTS = ['report', 'program', 'drawing', 'communication', 'source', 'stacks', 'lines'];
+const CACHED_SUBJECTS = ['report', 'program', 'drawing', 'communication', 'source', 'stacks', 'lines', 'sums'];
 /** Small, because some answers are large. */
 const MAX_CACHED = 16;
 const cache = new Map<string, unknown>();

@@ -113,7 +113,7 @@ class Timeline {
             return new Set(new Uint32Array(data.buffer)).size;
         });
         assert.ok(colours > 8, `several kinds are drawn, not ${colours} colours`);
-        const shares = await this.page.locator('.timeline-kinds tbody').first().locator('td').allInnerTexts();
+        const shares = await this.page.locator('.timeline-kinds tbody').first().locator('td:last-child').allInnerTexts();
         const sum = shares.reduce((all, share) => all + (Number.parseFloat(share.replace('<', '')) || 0), 0);
         assert.ok(sum > 95 && sum < 105, `the shares of all kinds are the whole: ${shares.join(', ')}`);
     }
@@ -247,7 +247,7 @@ class Timeline {
     /** Each layer is visible: hiding it changes the image. */
     async showsWaitsAndMessages() {
         await this.showsSingleCalls();
-        const said = this.page.locator('.timeline-kinds tr', { hasText: 'messages' }).locator('td');
+        const said = this.page.locator('.timeline-kinds tr', { hasText: 'messages' }).locator('td:last-child');
         await this.driver.waitFor('there are messages, and they are few', async () => Number(await said.innerText()) > 0);
         await this.drawn();
         const picture = () => this.canvas.evaluate((canvas) => canvas.toDataURL());

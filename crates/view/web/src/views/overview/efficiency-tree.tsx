@@ -1,11 +1,10 @@
 // The tree of efficiencies: each is the product of its children.
 
-import type { Efficiency } from '../../answers/report';
+import type { Efficiency, Report } from '../../answers/report';
 import { Figure } from '../../charts/figure';
 import { GOOD } from '../../charts/rating';
 import { percent, seconds } from '../../units';
 import { type EfficiencyBar, EfficiencyBars, efficiencySvg } from './efficiency-bars';
-import type { OverviewProps } from './overview-props';
 import { threadNotes } from './thread-notes';
 
 interface EfficiencyNode extends Omit<EfficiencyBar, 'share'> {
@@ -60,7 +59,7 @@ const NODES: EfficiencyNode[] = [
     },
 ];
 
-export function EfficiencyTree({ report }: OverviewProps) {
+export function EfficiencyTree({ report }: { report: Pick<Report, 'efficiency' | 'work_s' | 'threads' | 'cores'> }) {
     const { efficiency, work_s, threads } = report;
     if (!efficiency) return null;
     // Ranks without a core delay the others: only what is measured on cores is shown.

@@ -4,8 +4,10 @@ import type { About, RecordingSummary } from '../../answers/about';
 import type { Report } from '../../answers/report';
 import { QueryStatus } from '../../charts/query-status';
 import { WholeRunNote } from '../../links/whole-run-note';
+import { selection } from '../../state/address';
 import { currentRecording } from '../../state/current-recording';
 import { useQuery } from '../../state/use-query';
+import { hasSums, selectedPart } from '../../state/use-sums';
 import type { PageView } from '../view';
 import { AdviceList } from './advice';
 import { CoreStatement, CoreTable } from './cores';
@@ -22,6 +24,7 @@ import type { OverviewProps } from './overview-props';
 import { Phases } from './phases';
 import { RankTimes } from './rank-times';
 import { Remarks } from './remarks';
+import { SelectionFigures } from './selection-figures';
 
 export const overview: PageView = {
     name: 'overview',
@@ -39,10 +42,22 @@ function Show({ about }: { about: About }) {
 
 function Overview({ number, recording }: { number: number; recording: RecordingSummary }) {
     const query = useQuery<Report>(number, 'report');
-    return <QueryStatus query={query}>{(report) => <OverviewSections report={report} recording={recording} recordingIndex={number} />}</QueryStatus>;
+    const part = hasSums(recording) ? selectedPart(selection.value, recording.ranks) : undefined;
+    // The report of a long run takes a while; what needs no analysis is shown meanwhile.
+    const isEarly = hasSums(recording) && query.state !== 'answered' && query.state !== 'failed';
+    const shown = { recording, recordingIndex: number };
+    return (
+        <>
+            {part && <SelectionFigures {...shown} part={part} title="Selection" />}
+            {part && <h2>Whole run</h2>}
+            <QueryStatus query={query}>{(report) => <OverviewSections report={report} {...shown} isWhole={part === undefined} />}</QueryStatus>
+            {isEarly && !part && <SelectionFigures {...shown} part={{}} title="Until the report is ready" />}
+        </>
+    );
 }
 
-function OverviewSections(part: OverviewProps) {
+/** `isWhole`: the figures of a selection are not shown beside them. */
+function OverviewSections({ isWhole, ...part }: OverviewProps & { isWhole: boolean }) {
     if (part.report.calls === 0) {
         return (
             <div class="overview">
@@ -55,27 +70,27 @@ function OverviewSections(part: OverviewProps) {
     return (
         <div class="overview">
             <CoreStatement {...part} />
-            <WholeRunNote />
+            {isWhole && <WholeRunNote />}
             <RunFacts {...part} />
             <div class="beside">
                 <AdviceList {...part} />
                 <div>
-                    <EfficiencyTree {...part} />
+                    {isWhole && <EfficiencyTree {...part} />}
                     <HybridEfficiencies {...part} />
                 </div>
             </div>
             <CoreTable {...part} />
-            <RankTimes {...part} />
+            {isWhole && <RankTimes {...part} />}
             <OpenMpRegions {...part} />
             <ThreadWaits {...part} />
             <ThreadTimes {...part} />
-            <WaitStates {...part} />
+            {isWhole && <WaitStates {...part} />}
             <RootCauses {...part} />
             <CoreDelays {...part} />
             <CriticalPathTable {...part} />
             <Phases {...part} />
             <div class="beside">
-                <Operations {...part} />
+                {isWhole && <Operations {...part} />}
                 <MessageSizes {...part} />
             </div>
             <Counters {...part} />

@@ -25,7 +25,9 @@ function windowAround({ enter, leave }: FoundCall, { begin_ns, end_ns }: Recordi
     return { from: Math.max(begin_ns, enter - around), to: Math.min(end_ns, leave + around) };
 }
 
-export function LongestWaitLink({ recording, recordingIndex, wait, children }: OverviewProps & { wait: WaitState; children: ComponentChildren }) {
+type Props = Omit<OverviewProps, 'report'> & { wait: WaitState; children: ComponentChildren };
+
+export function LongestWaitLink({ recording, recordingIndex, wait, children }: Props) {
     const site = siteIndexAt(recording, wait);
     const { operation } = wait;
     if (site === undefined) return <>{children}</>;

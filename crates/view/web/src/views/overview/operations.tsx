@@ -10,7 +10,7 @@ import type { OverviewProps } from './overview-props';
 
 const INITIAL_ROWS = 8;
 
-export function Operations({ report }: OverviewProps) {
+export function Operations({ report }: { report: Pick<Report, 'operations' | 'per_rank' | 'threads'> }) {
     const { operations } = report;
     const all = totalRankSeconds(report);
     const max = Math.max(...operations.map(({ seconds }) => seconds), Number.MIN_VALUE);

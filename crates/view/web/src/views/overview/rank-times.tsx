@@ -13,7 +13,6 @@ import { parseRanks } from '../../ranks';
 import { select, selection } from '../../state/address';
 import { seconds, trimZeros } from '../../units';
 import { ALL_TIME } from '../rank-time-kinds';
-import type { OverviewProps } from './overview-props';
 
 /** Maximum number of bars; beyond it, adjacent ranks are averaged. */
 const MAX_BARS = 512;
@@ -26,7 +25,9 @@ interface Bar {
     seconds: number;
 }
 
-export function RankTimes({ report }: OverviewProps) {
+type RankReport = Pick<Report, 'ranks' | 'per_rank' | 'threads'>;
+
+export function RankTimes({ report }: { report: RankReport }) {
     // Ranks without calls are unknown: they may have been in MPI all the time.
     const ranks = useMemo(() => report.per_rank.filter(({ calls }) => calls > 0), [report]);
     const wanted = selection.value.ranks;
@@ -76,8 +77,8 @@ export function RankTimes({ report }: OverviewProps) {
     );
 }
 
-function descriptionOf(report: Report, shown: number): string {
-    const omitted = shown < report.ranks ? 'Ranks without recorded calls are omitted.' : '';
+function descriptionOf(report: RankReport, shown: number): string {
+    const omitted = shown < report.per_rank.length ? 'Ranks without recorded calls are omitted.' : '';
     const threads = report.threads ? 'Summed over the threads of each rank that call MPI, while they are active.' : '';
     return [omitted, threads].filter(Boolean).join(' ');
 }

@@ -1,6 +1,6 @@
 // Causes of lost time: wait states, the computation that caused them, and the critical path.
 
-import { type CoreDelay, type CriticalPath, type RootCause, totalRankSeconds, type WaitState } from '../../answers/report';
+import { type CoreDelay, type CriticalPath, type Report, type RootCause, totalRankSeconds, type WaitState } from '../../answers/report';
 import { DataTable, type TableColumn, toCsvTable } from '../../charts/data-table';
 import { Figure } from '../../charts/figure';
 import { TableFigure } from '../../charts/table-figure';
@@ -23,12 +23,36 @@ const NO_CORE: TableColumn<WaitState> = {
     render: (state) => percent(state.no_core_s / Math.max(state.seconds, Number.MIN_VALUE)),
 };
 
-export function WaitStates(part: OverviewProps) {
-    const { report, recording } = part;
+const WAITED_FOR: TableColumn<WaitState> = {
+    name: 'waited for',
+    description: 'Longest wait first',
+    value: ({ waited_for }) => waited_for.join(' '),
+    render: ({ waited_for }) => <FirstRanks ranks={waited_for} />,
+};
+
+type WaitReport = Pick<Report, 'wait_states' | 'cores' | 'profile' | 'per_rank' | 'threads'>;
+
+/** `isPart`: the waits are those of a selection, of which neither the longest one is known nor who was waited for. */
+export function WaitStates({
+    report,
+    recording,
+    recordingIndex,
+    isPart = false,
+}: Omit<OverviewProps, 'report'> & { report: WaitReport; isPart?: boolean }) {
     const { wait_states: states } = report;
     if (states.length === 0) return report.profile ? null : <p>There are no wait states.</p>;
     const all = totalRankSeconds(report);
     const longest = Math.max(...states.map(({ seconds }) => seconds), Number.MIN_VALUE);
+    const longestWait: TableColumn<WaitState> = {
+        name: 'longest',
+        unit: 's',
+        value: ({ longest_s }) => longest_s,
+        render: (state) => (
+            <LongestWaitLink recording={recording} recordingIndex={recordingIndex} wait={state}>
+                {seconds(state.longest_s)}
+            </LongestWaitLink>
+        ),
+    };
     const columns: TableColumn<WaitState>[] = [
         { name: 'wait state', value: ({ name }) => name },
         { name: 'operation', value: ({ operation }) => operation },
@@ -53,24 +77,10 @@ export function WaitStates(part: OverviewProps) {
             value: (state) => state.seconds / all,
             render: (state) => percent(state.seconds / all),
         },
-        {
-            name: 'longest',
-            unit: 's',
-            value: ({ longest_s }) => longest_s,
-            render: (state) => (
-                <LongestWaitLink {...part} wait={state}>
-                    {seconds(state.longest_s)}
-                </LongestWaitLink>
-            ),
-        },
+        ...(isPart ? [] : [longestWait]),
         ...(report.cores.split !== null && report.cores.statement !== null ? [NO_CORE] : []),
         { name: 'waiting ranks', value: ({ ranks }) => formatRanks(ranks), render: ({ ranks }) => <RanksLink ranks={ranks} /> },
-        {
-            name: 'waited for',
-            description: 'Longest wait first',
-            value: ({ waited_for }) => waited_for.join(' '),
-            render: ({ waited_for }) => <FirstRanks ranks={waited_for} />,
-        },
+        ...(isPart ? [] : [WAITED_FOR]),
     ];
     return (
         <TableFigure

@@ -20,7 +20,9 @@ export interface CallSiteRow {
     waits: string[];
 }
 
-export function callSiteRows(report: Report, recording: RecordingSummary): CallSiteRow[] {
+export type SiteReport = Pick<Report, 'wait_states' | 'call_sites' | 'per_rank' | 'threads'>;
+
+export function callSiteRows(report: SiteReport, recording: RecordingSummary): CallSiteRow[] {
     const key = (location: SourceLocation & { operation: string }) => `${location.operation} ${locationKey(location)}`;
     const waits = new Map<string, { seconds: number; names: string[] }>();
     for (const state of report.wait_states) {

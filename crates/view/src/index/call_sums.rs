@@ -1,0 +1,76 @@
+//! Sums over the calls of a thread by call site and function, for any time range.
+
+use serde::{Deserialize, Serialize};
+use sintonia_mpi::{BlockingMode, FunctionId};
+use sintonia_recording::call_table::CallDescriptor;
+use sintonia_recording::random_access::CallInterval;
+
+use super::directory::ThreadIndex;
+use super::draw::ThreadPainter;
+use super::prefix_sums::RecordSums;
+use crate::cache_file::Error;
+
+/// What calls are added up by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct SiteFunction {
+    /// Index of the call site.
+    pub site: u32,
+    /// Id of the MPI function.
+    pub function: u16,
+}
+
+impl SiteFunction {
+    /// The function, if there is one with this id: files may be damaged.
+    pub(crate) fn function(self) -> Option<FunctionId> {
+        FunctionId::from_index(self.function)
+    }
+}
+
+impl From<&CallDescriptor> for SiteFunction {
+    fn from(descriptor: &CallDescriptor) -> SiteFunction {
+        SiteFunction { site: descriptor.site, function: descriptor.function.0 }
+    }
+}
+
+/// Bytes that a call sent and received, as the report counts them: a persistent operation moves data when it is started.
+pub(super) fn bytes_of_call(descriptor: &CallDescriptor) -> u64 {
+    match descriptor.function.definition().mode {
+        BlockingMode::Persistent => 0,
+        BlockingMode::Blocking | BlockingMode::Nonblocking => descriptor.bytes_sent().saturating_add(descriptor.bytes_received()),
+    }
+}
+
+/// The duration of a call in nanoseconds.
+pub(super) fn duration_ns(row: &CallInterval) -> u64 {
+    row.leave.saturating_sub(row.enter).max(0).unsigned_abs()
+}
+
+impl ThreadPainter<'_> {
+    /// Sums over the calls of a thread in a time range, in the order of its keys. A call counts where it begins, and its time as far as it is
+    /// in the range.
+    pub(crate) fn call_sums(&mut self, thread: &ThreadIndex, from: i64, to: i64) -> Result<Vec<RecordSums>, Error> {
+        let (until, earlier) = (self.sums_before(thread, to)?, self.sums_before(thread, from)?);
+        Ok(until.into_iter().zip(earlier).map(|(until, earlier)| until.since(earlier)).collect())
+    }
+
+    /// Sums over the calls of a thread that begin before a time, with their durations until then.
+    fn sums_before(&mut self, thread: &ThreadIndex, time: i64) -> Result<Vec<RecordSums>, Error> {
+        let (mut sums, (first, chunk)) = thread.sums.before(time, &self.index.store)?;
+        let indices = thread.sums.key_indices();
+        for (index, block) in thread.blocks.iter().enumerate().skip(first as usize).take_while(|(_, block)| block.begin < time) {
+            let keys: Vec<Option<(usize, u64)>> = self
+                .call_descriptors(thread.rank, block)?
+                .iter()
+                .map(|descriptor| Some((*indices.get(&descriptor.into())?, bytes_of_call(descriptor))))
+                .collect();
+            let chunk = if index == first as usize { chunk as usize } else { 0 };
+            self.for_each_call_before(thread, block, chunk, time, |row| {
+                if let Some((key, bytes)) = keys.get(usize::from(row.descriptor)).copied().flatten() {
+                    let ns = duration_ns(&CallInterval { leave: row.leave.min(time), ..row });
+                    sums[key].add(RecordSums { count: 1, ns, bytes });
+                }
+            })?;
+        }
+        Ok(sums)
+    }
+}

@@ -1,0 +1,59 @@
+// A selection of time and ranks: overview and call sites show its figures, which are those of its single calls.
+import assert from 'node:assert/strict';
+
+/** @param {import('../page-driver.mjs').PageDriver} driver */
+export default async function selection(driver) {
+    const { page } = driver;
+    const about = await ask(driver, 'about');
+    const { begin_ns, end_ns } = about.recordings[0];
+    const [from, to] = [begin_ns + 0.3 * (end_ns - begin_ns), begin_ns + 0.8 * (end_ns - begin_ns)].map(Math.round);
+    const part = `from=${from}&to=${to}&ranks=1-2`;
+    const calls = await ask(driver, `calls?${part}&most=200000`);
+    const begun = calls.enter.flatMap((enter, index) => (enter >= 0 && enter < to - from ? [index] : []));
+    assert.ok(begun.length > 10, 'there are calls in the window');
+
+    await driver.go(`overview?${part}`);
+    const figures = page.getByRole('region', { name: 'Selection' });
+    const facts = async () => (await figures.locator('dl.facts').innerText()).replace(/\s+/g, ' ');
+    await driver.waitFor('the number of calls of the selection', async () => (await facts()).includes(`MPI calls ${grouped(begun.length)}`));
+    assert.match(await facts(), /ranks 2/);
+    await figures.getByText('Parallel efficiency').waitFor();
+    await figures.getByRole('table', { name: 'Wait states' }).waitFor();
+    await page.getByRole('heading', { name: 'Whole run' }).waitFor();
+    await driver.expectAccessible();
+    await driver.expectNoHorizontalScroll();
+
+    await driver.go(`sites?${part}`);
+    await page.getByText('These figures cover the selected time and ranks.').waitFor();
+    const operation = calls.names[calls.operation[begun[0]]];
+    const expected = begun.filter((index) => calls.names[calls.operation[index]] === operation).length;
+    const rows = page.getByRole('grid', { name: 'Call sites' }).locator('tbody tr');
+    const counted = async () => {
+        const cells = await rows.evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent ?? '')));
+        const own = cells.filter(([name]) => name?.trim() === operation);
+        return own.reduce((sum, cells) => sum + Number((cells[3] ?? '').replace(/\D/g, '')), 0);
+    };
+    await driver.waitFor(`${expected} calls of ${operation}`, async () => (await counted()) === expected);
+    await driver.expectAccessible();
+
+    await page.getByRole('button', { name: /^Clear/ }).click();
+    await driver.waitUntilIdle();
+    assert.equal(await page.getByText('These figures cover').count(), 0, 'without a selection they are those of the run');
+    assert.ok((await counted()) >= expected);
+}
+
+/** Asks the server as the page does. */
+async function ask({ page }, query) {
+    return page.evaluate(async (query) => {
+        const headers = { 'X-Sintonia-Token': new URLSearchParams(location.search).get('token') ?? '' };
+        for (;;) {
+            const answer = await fetch(`/api/0/${query}`, { headers });
+            if (answer.status === 200) return answer.json();
+            if (answer.status !== 202) throw new Error(`${query}: ${answer.status} ${await answer.text()}`);
+            await new Promise((done) => setTimeout(done, 200));
+        }
+    }, query);
+}
+
+/** A number as the page writes it. */
+const grouped = (number) => number.toLocaleString('en-US').replaceAll(',', ' ');
