@@ -9,8 +9,10 @@ use crate::split_mix::SplitMix64;
 use crate::stats::{fast_normal_cdf, normal_quantile, normal_to_student, student_to_normal};
 use serde::{Deserialize, Serialize};
 
-/// A formula with a smaller error, in percent, is good enough for what it says.
+/// A formula with a smaller mean error, in percent, is good enough for what it says.
 const MIN_MISFIT_PERCENT: f64 = 10.0;
+/// A mean error of this many times the spread of repetitions is no scatter.
+const MISFIT_SPREADS: f64 = 2.0;
 
 /// The noise of the measurements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -135,13 +137,22 @@ impl ScalingModel {
         [low, weighted_median(components).max(low).min(high), high].map(|value| (factor * value).max(0.0))
     }
 
-    /// Whether the displayed formula contradicts the forms that explain the measurements, within the measured range.
+    /// Whether the displayed formula does not fit: its error is large, and no scatter, because repetitions differ by much less, the errors have a
+    /// pattern, or it contradicts the forms that explain the measurements, within the measured range.
     pub fn is_contradicted(&self) -> bool {
+        let error = self.error_percent.in_sample;
+        let exceeds_repetitions = || self.noise.repetitions_percent.is_some_and(|spread| error > MISFIT_SPREADS * spread);
+        let has_pattern = || self.unexplained.as_ref().is_some_and(|unexplained| unexplained.within > 0.0);
+        let is_outside = || self.average.as_ref().is_some_and(|average| self.is_outside(average));
+        error > MIN_MISFIT_PERCENT && (exceeds_repetitions() || has_pattern() || is_outside())
+    }
+
+    /// Whether the displayed formula is outside of the interval of an average, somewhere in the measured range.
+    fn is_outside(&self, average: &FormAverage) -> bool {
         /// The values of each parameter at which they are compared.
         const VALUES: i32 = 9;
         /// By how much the formula may be outside of the interval.
         const TOLERANCE: f64 = 1.1;
-        let Some(average) = &self.average else { return false };
         let values = |(low, high): (&f64, &f64)| -> Vec<f64> {
             (0..VALUES).map(|step| low * (high / low).powf(f64::from(step) / f64::from(VALUES - 1))).collect()
         };
@@ -156,7 +167,7 @@ impl ScalingModel {
             let (shown, _) = model.shown.value_and_error_at(x, &model.reference);
             !(low / TOLERANCE..=high * TOLERANCE).contains(&shown)
         };
-        self.error_percent.in_sample > MIN_MISFIT_PERCENT && settings.iter().any(is_outside)
+        settings.iter().any(is_outside)
     }
 
     /// Whether the displayed formula is so far from measurements without repetitions that it is unknown whether they scatter or follow another form.
@@ -164,6 +175,19 @@ impl ScalingModel {
         /// Runs seldom scatter by more, in percent.
         const USUAL_SCATTER_PERCENT: f64 = 25.0;
         self.noise.repetitions_percent.is_none() && self.error_percent.in_sample > USUAL_SCATTER_PERCENT
+    }
+
+    /// The forms that were tried, in words.
+    pub fn tried_forms(&self) -> &'static str {
+        match (&self.average, self.parameters.len()) {
+            (Some(_), 1) => {
+                "sums of up to three terms (powers with and without a logarithm), with a step or a switch to another term between any two \
+                 of at least four values, and saturation"
+            }
+            (Some(_), _) => "sums of up to four products of powers and logarithms",
+            (None, 1) => "sums of a constant and two terms (powers with and without a logarithm), and another one for the largest values",
+            (None, _) => "sums of a constant and products of powers and logarithms",
+        }
     }
 
     /// The model that applies at a setting: this one, or the extrapolation model.
