@@ -92,7 +92,7 @@ pub enum FormProblem {
     #[error("the same product as that of `{0}`: remove one")]
     RepeatedProduct(String),
     /// A power of a logarithm that is not supported.
-    #[error("of logarithms, only log2(x), log2(x)^2 and ceil(log2(x)) can be factors, one of them per parameter")]
+    #[error("of logarithms, only log2(x), log2(x)^2, ceil(log2(x)) and ln(x) can be factors, one of them per parameter")]
     Logarithm,
     /// There are too many summands or factors.
     #[error("a form may have up to {MAX_TERMS} products and as many factors")]

@@ -2,6 +2,7 @@
 
 use crate::sample::median;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// The maximum number of parameters of a model.
 pub const MAX_PARAMETERS: usize = 8;
@@ -36,7 +37,7 @@ pub struct Measurements {
 }
 
 /// Numbers that can be measurements: wider than anything in practice, and far from overflow when squared.
-pub(crate) const VALID_RANGE: std::ops::RangeInclusive<f64> = 1e-60..=1e60;
+pub const VALID_RANGE: std::ops::RangeInclusive<f64> = 1e-60..=1e60;
 
 /// Why measurements cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -146,12 +147,20 @@ impl Measurements {
         Self { parameters: self.parameters.clone(), points, parameter_kinds: self.parameter_kinds }
     }
 
-    /// All but one value of a point, and without the point if it has no other.
-    pub(crate) fn without_run(&self, point: usize, run: usize) -> Self {
+    /// The measurements without these runs, given by the indices of their settings and of their values there; and what was measured in them.
+    pub(crate) fn without_runs(&self, left_out: &BTreeSet<(usize, usize)>) -> (Self, Vec<DataPoint>) {
+        let value = |(setting, run): &(usize, usize)| DataPoint {
+            at: self.points[*setting].at.clone(),
+            values: vec![self.points[*setting].values[*run]],
+        };
         let mut points = self.points.clone();
-        points[point].values.remove(run);
+        // From the last one on, so that the indices of the others stay the same.
+        for (setting, run) in left_out.iter().rev() {
+            points[*setting].values.remove(*run);
+        }
         points.retain(|point| !point.values.is_empty());
-        Self { parameters: self.parameters.clone(), points, parameter_kinds: self.parameter_kinds }
+        let others = Self { parameters: self.parameters.clone(), points, parameter_kinds: self.parameter_kinds };
+        (others, left_out.iter().map(value).collect())
     }
 
     /// The distinct values of a parameter, sorted.

@@ -23,9 +23,11 @@ mod noise;
 mod parallel_fit;
 mod posterior;
 mod prior;
+mod quasi_random;
 mod refine;
 mod scoring;
 mod search;
+mod searched_fit;
 #[cfg(test)]
 mod tests;
 mod validate;
@@ -33,7 +35,8 @@ mod validate;
 use crate::measurements::Measurements;
 pub use crate::measurements::{MAX_PARAMETERS, ParameterKind};
 use crate::sample::DEFAULT_CONFIDENCE;
-pub use averaging::{BasisFactor, BasisTerm, LawAverage, LawSample, SampledForm};
+use averaging::ExplainedRuns;
+pub use averaging::{BasisFactor, BasisTerm, FormAverage, FormSample, SampledForm};
 pub use correction::{ErrorCorrelation, KrigingCorrection};
 pub use data_check::{InsufficientData, NamedSetting, next_value};
 use design::ExperimentDesign;
@@ -46,6 +49,7 @@ pub use model::{ErrorPercent, ExtrapolationModel, ModelDiscrepancy, NoiseEstimat
 use noise::SummarisedPoints;
 pub use parallel_fit::fit_many;
 use posterior::ScoredMember;
+use searched_fit::SearchedFit;
 use validate::ValidatedFit;
 
 /// How much lower the log posterior of a formula with simple exponents may be for it to be displayed instead of the most probable one.
@@ -57,22 +61,16 @@ const MEAN_ABS_OF_NORMAL: f64 = 0.8;
 /// Fits a scaling model.
 pub fn fit(measurements: &Measurements) -> Result<ScalingModel, InsufficientData> {
     data_check::check(measurements)?;
-    let explained = averaging::explain(measurements);
-    // Without the disturbed runs there may be too few.
-    let is_enough = data_check::check(&explained.measurements).is_ok();
-    let (measurements, disturbed) = if is_enough { (&explained.measurements, explained.disturbed) } else { (measurements, 0) };
-    let design = ExperimentDesign::from_measurements(measurements);
-    let summary = SummarisedPoints::from_measurements(measurements);
-    let settled = validate::fit_validated(&design, &summary);
-    let changed = validate::find_regime_change(&design, &summary, &settled);
-    let mut model = build_model(measurements, &design, &summary, settled);
-    model.noise.outliers += disturbed;
-    let beyond = changed.map(|first| fit_extrapolation(measurements, first));
+    let ExplainedRuns { measurements, disturbed, searched, average } = averaging::explain(measurements);
+    let SearchedFit { design, summary, validated } = searched;
+    let changed = validate::find_regime_change(&design, &summary, &validated);
+    let model = ScalingModel { disturbed, ..build_model(&measurements, &design, &summary, validated) };
+    let beyond = changed.map(|first| fit_extrapolation(&measurements, first));
     // Where no sum of products is near the truth of several parameters, predictions follow the pattern of the errors.
     let follows_pattern = model.correction.is_some() && design.axes.len() > 1;
-    let average = explained.average.filter(|average| is_enough && !(follows_pattern && average.is_rough()));
+    let average = average.filter(|average| !(follows_pattern && average.is_rough()));
     let model = ScalingModel { beyond, average, ..model };
-    Ok(averaged_formula::better_fit(&model, measurements).unwrap_or(model))
+    Ok(averaged_formula::better_fit(&model, &measurements).unwrap_or(model))
 }
 
 /// Fits the points from the given level of the single parameter upwards, for extrapolation.
@@ -80,9 +78,7 @@ fn fit_extrapolation(measurements: &Measurements, first: usize) -> Extrapolation
     let largest = measurements.distinct_values(0).last().copied().unwrap_or_default();
     let least = measurements.distinct_values(0)[first];
     let measurements = measurements.filtered(|point| point.at[0] >= least);
-    let design = ExperimentDesign::from_measurements(&measurements);
-    let summary = SummarisedPoints::from_measurements(&measurements);
-    let settled = validate::fit_validated(&design, &summary);
+    let SearchedFit { design, summary, validated: settled } = SearchedFit::from_measurements(&measurements);
     // Where the growth has changed once it may change again, so the prediction errors of held-out points count in full.
     let mut ahead = vec![0.0; design.axes.len()];
     settled.errors.iter().for_each(|(axis, error)| ahead[*axis] = error / MEAN_ABS_OF_NORMAL);
@@ -137,6 +133,7 @@ fn build_model(measurements: &Measurements, design: &ExperimentDesign, summary: 
         correction: likeness.map(|likeness| KrigingCorrection::new(design, settings(), &validate::log_ratios(errors), likeness)),
         unexplained,
         confidence: DEFAULT_CONFIDENCE,
+        disturbed: Vec::new(),
         beyond: None,
         average: None,
         members: explained.members.into_iter().map(|p| p.member).collect(),

@@ -3,6 +3,7 @@
 //! Any bytes give series of measurements, or an error with its position.
 
 mod archive;
+mod cells;
 mod csv;
 pub mod cube;
 mod decimal;
@@ -121,11 +122,6 @@ pub fn is_experiment(bytes: &[u8]) -> bool {
 /// Reads a saved experiment of Extra-P (`.extra-p`); an unusable region does not affect the others.
 pub fn read_experiment(name: &str, bytes: &[u8]) -> Result<Vec<Result<MeasurementSeries, SeriesError>>, TableError> {
     experiment::read(name, bytes)
-}
-
-/// Reads Extra-P's text, Talpas, JSON or JSON lines format; fails if any region cannot be used.
-pub fn read_extrap(name: &str, text: &str) -> Result<Vec<MeasurementSeries>, TableError> {
-    read_extrap_series(name, text)?.into_iter().map(|read| read.map_err(|refused| *refused.error)).collect()
 }
 
 /// Reads Extra-P's text, Talpas, JSON or JSON lines format; an unusable region does not affect the others.

@@ -5,15 +5,13 @@
 use sintonia_formula::Formula;
 
 use crate::curve::{FittedCurve, PiecewiseCurve};
-use crate::fitted_term::{FittedTerm, symbol_values};
+use crate::fitted_term::{FittedTerm, NORMAL_95_QUANTILE, symbol_values};
 use crate::model::{PerformanceModel, PredictionBasis};
 use crate::predict::{EstimateRange, PartContribution, Predictor};
 use crate::sweep::ParameterSweep;
 
 /// The number of points along a sweep before bisection.
 const SAMPLE_POINTS: usize = 64;
-/// The 97.5 % quantile of the standard normal distribution.
-const NORMAL_95_QUANTILE: f64 = 1.96;
 
 /// A component of the time: a summand or a lower bound.
 #[derive(Clone, Debug, PartialEq)]

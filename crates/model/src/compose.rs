@@ -6,20 +6,18 @@
 //! better, because one formula has to fit several superimposed curves. The total wins where the critical path changes from run to run.)
 
 use rayon::prelude::*;
-use sintonia_fit::quantity_kind::QuantityKind;
 use sintonia_fit::sample::median;
 
 use crate::curve::FitError;
 use crate::exact_counts;
 use crate::experiment::{Experiment, PartSeries};
 use crate::fitted_term::{FittedTerm, round_to_four_digits};
-use crate::host_effects::{HostEffects, SchedulingTime};
+use crate::host_effects::HostEffects;
 use crate::model::{
     CallFormulas, HoldOutValidation, MeasuredParameter, MeasuredSetting, ModelPart, ModelledQuantity, PerformanceModel, PredictionBasis,
     RoleLimit,
 };
-use crate::run::{RANKS_PARAMETER, SiteTraffic};
-use crate::working_set::WorkingSet;
+use crate::run::{SiteTraffic, parameter_kind};
 use sintonia_insight::program_part::ProgramPart;
 
 /// The sum of the parts may be worse than the formula of the total by this many percent of the time, plus noise, and is still used.
@@ -45,13 +43,10 @@ impl PerformanceModel {
                 "predictions use the formula of the total time: it predicts the largest runs better than the sum of the parts".into(),
             );
         }
-        let misfit = model.misfit_notes(&experiment.settings);
-        model.notes.extend(misfit);
+        let notes = model.curve_notes(&experiment.settings);
+        model.notes.extend(notes);
         model.noise_percent = round_to_four_digits(model.estimate_noise_percent(experiment));
-        model.host_effects = HostEffects {
-            scheduling: SchedulingTime::from_runs(&experiment.runs),
-            working_set: WorkingSet::from_runs(&experiment.parameters, &experiment.settings, &experiment.runs),
-        };
+        model.host_effects = HostEffects::from_experiment(experiment);
         Ok(model)
     }
 
@@ -89,9 +84,9 @@ impl PerformanceModel {
         })
     }
 
-    /// Which of the formulas that matter do not fit, and where the growth changes.
-    fn misfit_notes(&self, settings: &[Vec<f64>]) -> Vec<String> {
-        let notes_of = |term: &FittedTerm| term.curve.as_ref().map_or_else(Vec::new, |curve| curve.misfit_notes(settings));
+    /// What is to be said of the formulas that matter.
+    fn curve_notes(&self, settings: &[Vec<f64>]) -> Vec<String> {
+        let notes_of = |term: &FittedTerm| term.curve.as_ref().map_or_else(Vec::new, |curve| curve.notes(settings, &self.quantity.unit));
         match self.uses {
             PredictionBasis::Whole => self.whole.as_ref().map_or_else(Vec::new, notes_of),
             PredictionBasis::Parts => {
@@ -136,8 +131,8 @@ impl PerformanceModel {
 fn parameter_ranges(names: &[String], settings: &[Vec<f64>]) -> Vec<MeasuredParameter> {
     let range = |(index, name): (usize, &String)| {
         let values = || settings.iter().map(|setting| setting[index]);
-        let kind = if name == RANKS_PARAMETER { QuantityKind::Processes } else { QuantityKind::Size };
-        MeasuredParameter { name: name.clone(), from: values().fold(f64::INFINITY, f64::min), to: values().fold(0.0, f64::max), kind }
+        let (from, to) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+        MeasuredParameter { name: name.clone(), from, to, kind: parameter_kind(name) }
     };
     names.iter().enumerate().map(range).collect()
 }

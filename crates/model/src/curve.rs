@@ -5,13 +5,11 @@ use sintonia_fit::SplitMix64;
 use sintonia_fit::linear_form::{FormFitError, LinearForm};
 use sintonia_fit::measurements::{DataPoint, MeasurementError, Measurements};
 use sintonia_fit::piecewise::{ErrorWeighting, IntervalEstimate, PiecewiseError, PiecewiseLinear, PiecewiseOptions};
-use sintonia_fit::scaling::{self, EnsembleMember, FactorEstimate, InsufficientData, LogFactor, ParameterKind, TermEstimate};
-use sintonia_formula::{Formula, Rational};
+use sintonia_fit::scaling::{self, EnsembleMember, InsufficientData, ParameterKind, TermEstimate};
+use sintonia_formula::Formula;
 
+use crate::fitted_term::NORMAL_95_QUANTILE;
 use crate::run::RANKS_PARAMETER;
-
-/// The 97.5 % quantile of the standard normal distribution.
-const NORMAL_95_QUANTILE: f64 = 1.96;
 
 /// Measurements explained by formulas.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,31 +28,31 @@ pub enum FittedCurve {
 #[serde(deny_unknown_fields)]
 pub struct ActiveRanksModel {
     /// The number of idle ranks.
-    pub left_out: usize,
+    pub idle_ranks: usize,
     /// The model, over the number of active ranks.
-    pub law: Box<scaling::ScalingModel>,
+    pub model: Box<scaling::ScalingModel>,
 }
 
 impl ActiveRanksModel {
     /// A setting with the number of active ranks; `None` if no rank is active.
     fn active_setting(&self, setting: &[f64]) -> Option<Vec<f64>> {
-        Some(without_idle_ranks(&self.law.parameters, setting, self.left_out)).filter(|others| others.iter().all(|value| *value > 0.0))
+        Some(without_idle_ranks(&self.model.parameters, setting, self.idle_ranks)).filter(|others| others.iter().all(|value| *value > 0.0))
     }
 
     /// The terms of a model, as formulas of the number of all ranks.
-    fn terms_in_all_ranks(&self, law: &scaling::ScalingModel) -> Vec<FormulaTerm> {
-        display_terms(law).into_iter().map(|one| FormulaTerm { term: self.in_all_ranks(&one.term), ..one }).collect()
+    fn terms_in_all_ranks(&self, model: &scaling::ScalingModel) -> Vec<FormulaTerm> {
+        display_terms(model).into_iter().map(|one| FormulaTerm { term: self.in_all_ranks(&one.term), ..one }).collect()
     }
 
     /// Converts a formula of the number of active ranks to one of all ranks.
     fn in_all_ranks(&self, formula: &Formula) -> Formula {
-        formula.substitute(RANKS_PARAMETER, &(Formula::symbol(RANKS_PARAMETER) - Formula::integer(self.left_out as i64)))
+        formula.substitute(RANKS_PARAMETER, &(Formula::symbol(RANKS_PARAMETER) - Formula::integer(self.idle_ranks as i64)))
     }
 }
 
 /// A setting without the idle ranks.
-fn without_idle_ranks(parameters: &[String], setting: &[f64], left_out: usize) -> Vec<f64> {
-    let others = |(name, value): (&String, &f64)| if name == RANKS_PARAMETER { value - left_out as f64 } else { *value };
+fn without_idle_ranks(parameters: &[String], setting: &[f64], idle_ranks: usize) -> Vec<f64> {
+    let others = |(name, value): (&String, &f64)| if name == RANKS_PARAMETER { value - idle_ranks as f64 } else { *value };
     parameters.iter().zip(setting).map(others).collect()
 }
 
@@ -136,14 +134,14 @@ impl FittedCurve {
     }
 
     /// Fits times of runs, where the parameters are known to be the number of ranks (some of them idle) and problem sizes.
-    pub fn fit_runs(parameters: &[String], settings: &[Vec<f64>], values: &[f64], left_out: usize) -> Result<FittedCurve, FitError> {
-        let left_out = if parameters.iter().any(|name| name == RANKS_PARAMETER) { left_out } else { 0 };
-        let point = |(at, value): (&Vec<f64>, &f64)| DataPoint { at: without_idle_ranks(parameters, at, left_out), values: vec![*value] };
+    pub fn fit_runs(parameters: &[String], settings: &[Vec<f64>], values: &[f64], idle_ranks: usize) -> Result<FittedCurve, FitError> {
+        let idle_ranks = if parameters.iter().any(|name| name == RANKS_PARAMETER) { idle_ranks } else { 0 };
+        let point = |(at, value): (&Vec<f64>, &f64)| DataPoint { at: without_idle_ranks(parameters, at, idle_ranks), values: vec![*value] };
         let points = settings.iter().zip(values).map(point).collect();
         let nature = |name: &String| if name == RANKS_PARAMETER { ParameterKind::Processes } else { ParameterKind::Size };
         let measurements = Measurements::new(parameters.to_vec(), points)?.with_parameter_kinds(parameters.iter().map(nature));
-        let law = Box::new(scaling::fit(&measurements)?);
-        Ok(if left_out == 0 { FittedCurve::Scaling(law) } else { FittedCurve::ActiveRanks(ActiveRanksModel { left_out, law }) })
+        let model = Box::new(scaling::fit(&measurements)?);
+        Ok(if idle_ranks == 0 { FittedCurve::Scaling(model) } else { FittedCurve::ActiveRanks(ActiveRanksModel { idle_ranks, model }) })
     }
 
     /// Fits a piecewise linear function to pairs of parameter value and measurement.
@@ -163,7 +161,7 @@ impl FittedCurve {
     pub fn formula(&self) -> Formula {
         match self {
             FittedCurve::Scaling(model) => model.formula(),
-            FittedCurve::ActiveRanks(others) => others.in_all_ranks(&others.law.formula()),
+            FittedCurve::ActiveRanks(others) => others.in_all_ranks(&others.model.formula()),
             FittedCurve::Piecewise(pieces) => pieces.lines.formula(&pieces.parameter),
         }
     }
@@ -172,7 +170,7 @@ impl FittedCurve {
     pub fn terms(&self) -> Vec<FormulaTerm> {
         match self {
             FittedCurve::Scaling(model) => display_terms(model),
-            FittedCurve::ActiveRanks(others) => others.terms_in_all_ranks(&others.law),
+            FittedCurve::ActiveRanks(others) => others.terms_in_all_ranks(&others.model),
             FittedCurve::Piecewise(_) => Vec::new(),
         }
     }
@@ -182,7 +180,7 @@ impl FittedCurve {
         match self {
             FittedCurve::Scaling(model) => display_terms(model.model_at(setting)),
             FittedCurve::ActiveRanks(others) => {
-                others.active_setting(setting).map_or_else(Vec::new, |at| others.terms_in_all_ranks(others.law.model_at(&at)))
+                others.active_setting(setting).map_or_else(Vec::new, |at| others.terms_in_all_ranks(others.model.model_at(&at)))
             }
             FittedCurve::Piecewise(_) => Vec::new(),
         }
@@ -192,7 +190,7 @@ impl FittedCurve {
     pub fn sample(&self, random: &mut SplitMix64) -> CurveSample<'_> {
         match self {
             FittedCurve::Scaling(model) => CurveSample::Scaling(model.sample_curve(random)),
-            FittedCurve::ActiveRanks(others) => CurveSample::ActiveRanks(others, others.law.sample_curve(random)),
+            FittedCurve::ActiveRanks(others) => CurveSample::ActiveRanks(others, others.model.sample_curve(random)),
             FittedCurve::Piecewise(pieces) => CurveSample::Piecewise(&pieces.lines, random.standard_normal() / NORMAL_95_QUANTILE),
         }
     }
@@ -201,7 +199,7 @@ impl FittedCurve {
     pub fn predict(&self, at: &[f64]) -> [f64; 3] {
         match self {
             FittedCurve::Scaling(model) => model.predict(at),
-            FittedCurve::ActiveRanks(others) => others.active_setting(at).map_or([f64::INFINITY; 3], |at| others.law.predict(&at)),
+            FittedCurve::ActiveRanks(others) => others.active_setting(at).map_or([f64::INFINITY; 3], |at| others.model.predict(&at)),
             FittedCurve::Piecewise(pieces) => pieces.lines.predict(at[0]),
         }
     }
@@ -210,7 +208,7 @@ impl FittedCurve {
     pub fn predict_mean(&self, at: &[f64]) -> [f64; 3] {
         match self {
             FittedCurve::Scaling(model) => model.predict_mean(at),
-            FittedCurve::ActiveRanks(others) => others.active_setting(at).map_or([f64::INFINITY; 3], |at| others.law.predict_mean(&at)),
+            FittedCurve::ActiveRanks(others) => others.active_setting(at).map_or([f64::INFINITY; 3], |at| others.model.predict_mean(&at)),
             FittedCurve::Piecewise(pieces) => pieces.lines.predict(at[0]),
         }
     }
@@ -218,7 +216,7 @@ impl FittedCurve {
     /// The spread of repetitions, in percent.
     pub fn noise_percent(&self) -> f64 {
         match self {
-            FittedCurve::Scaling(model) | FittedCurve::ActiveRanks(ActiveRanksModel { law: model, .. }) => {
+            FittedCurve::Scaling(model) | FittedCurve::ActiveRanks(ActiveRanksModel { model, .. }) => {
                 model.noise.repetitions_percent.unwrap_or(0.0).max(model.noise.percent)
             }
             FittedCurve::Piecewise(pieces) => pieces.lines.error_percent,
@@ -228,47 +226,26 @@ impl FittedCurve {
     /// The mean error in percent: at the largest values when held out, or else at all.
     pub fn error_percent(&self) -> f64 {
         match self {
-            FittedCurve::Scaling(model) | FittedCurve::ActiveRanks(ActiveRanksModel { law: model, .. }) => {
+            FittedCurve::Scaling(model) | FittedCurve::ActiveRanks(ActiveRanksModel { model, .. }) => {
                 model.error_percent.validated.unwrap_or(model.error_percent.in_sample)
             }
             FittedCurve::Piecewise(pieces) => pieces.lines.error_percent,
         }
     }
 
-    /// What a reader of the formula must know: that it does not fit, and where the growth changes. `settings` are those measured.
-    pub fn misfit_notes(&self, settings: &[Vec<f64>]) -> Vec<String> {
-        let FittedCurve::Scaling(model) = self else { return Vec::new() };
-        let Some(average) = &model.average else { return Vec::new() };
-        let name = &model.parameters[0];
-        let change = average.change_point().and_then(|cut| {
-            let values = || settings.iter().map(|setting| setting[0]);
-            let below = values().filter(|x| *x <= cut).max_by(f64::total_cmp)?;
-            let above = values().filter(|x| *x > cut).min_by(f64::total_cmp)?;
-            Some(format!("the growth changes between {name} = {below} and {above}; predictions beyond follow what was measured above"))
-        });
-        let (percent, parameters) = (model.error_percent.in_sample, model.parameters.join(" and "));
-        let misfit = if model.is_contradicted() {
-            Some(format!(
-                "no formula fits: the one displayed differs from the measurements by {percent:.0} % on average. Predictions come from all laws \
-                 that explain the measurements; more values of {parameters} would tell them apart"
-            ))
-        } else if model.is_undecided() {
-            Some(format!(
-                "no formula fits, or the measurements scatter: the one displayed differs from them by {percent:.0} % on average. Repetitions \
-                 would tell"
-            ))
-        } else {
-            None
-        };
-        misfit.into_iter().chain(change).collect()
+    /// The scaling model, and the number of idle ranks; `None` for a piecewise linear function.
+    pub(crate) fn scaling_model(&self) -> Option<(&scaling::ScalingModel, usize)> {
+        match self {
+            FittedCurve::Scaling(model) => Some((model, 0)),
+            FittedCurve::ActiveRanks(ActiveRanksModel { model, idle_ranks }) => Some((model, *idle_ranks)),
+            FittedCurve::Piecewise(_) => None,
+        }
     }
 
     /// Whether a curve read from a file is consistent with these parameters.
     pub fn is_valid(&self, parameters: &[String]) -> bool {
         match self {
-            FittedCurve::Scaling(model) | FittedCurve::ActiveRanks(ActiveRanksModel { law: model, .. }) => {
-                is_valid_model(model, parameters)
-            }
+            FittedCurve::Scaling(model) | FittedCurve::ActiveRanks(ActiveRanksModel { model, .. }) => is_valid_model(model, parameters),
             FittedCurve::Piecewise(pieces) => {
                 let lines = &pieces.lines;
                 let numbers = lines.pieces.iter().flat_map(|line| [line.intercept.value, line.slope.value, line.freedom, line.covariance]);
@@ -282,13 +259,12 @@ impl FittedCurve {
     }
 }
 
-fn display_terms(law: &scaling::ScalingModel) -> Vec<FormulaTerm> {
+fn display_terms(model: &scaling::ScalingModel) -> Vec<FormulaTerm> {
     let summand = |term: TermEstimate| {
         let IntervalEstimate { value, low, high } = term.coefficient;
-        let product = term.factors.iter().map(factor_formula).fold(Formula::one(), |product, factor| product * factor);
-        FormulaTerm { term: product, coefficient: [low, value, high] }
+        FormulaTerm { term: term.product(), coefficient: [low, value, high] }
     };
-    law.terms().into_iter().map(summand).collect()
+    model.terms().into_iter().map(summand).collect()
 }
 
 fn is_valid_model(model: &scaling::ScalingModel, parameters: &[String]) -> bool {
@@ -325,26 +301,6 @@ fn is_valid_model(model: &scaling::ScalingModel, parameters: &[String]) -> bool 
                 && beyond.model.beyond.is_none()
                 && is_valid_model(&beyond.model, parameters)
         })
-}
-
-fn factor_formula(factor: &FactorEstimate) -> Formula {
-    let symbol = Formula::symbol(&factor.parameter);
-    let logarithm = match factor.log {
-        LogFactor::None => Formula::one(),
-        LogFactor::Log2 => symbol.log2(),
-        LogFactor::Log2Squared => symbol.log2().power(2),
-        LogFactor::CeilLog2 => symbol.log2().ceil(),
-    };
-    symbol.power(display_exponent(factor.exponent.value)) * logarithm
-}
-
-/// An exponent as a simple fraction, or with three decimals.
-fn display_exponent(value: f64) -> Rational {
-    let simple = (1..=12).find_map(|under| {
-        let over = value * under as f64;
-        if (over - over.round()).abs() < 1e-9 { Rational::new(over.round() as i64, under) } else { None }
-    });
-    simple.or_else(|| Rational::from_f64_shortest((value * 1e3).round() / 1e3)).unwrap_or(Rational::ZERO)
 }
 
 #[cfg(test)]
@@ -398,12 +354,5 @@ mod tests {
         let values: Vec<f64> = settings.iter().zip(noise).map(|(x, noise)| 4e-7 * x[0].powi(2) * noise).collect();
         let curve = FittedCurve::fit_runs(&n(), &settings, &values, 0).unwrap();
         assert!((curve.predict_mean(&[3200.0])[1] / (4e-7 * 3200.0 * 3200.0) - 1.0).abs() < 0.1, "{}", curve.formula());
-    }
-
-    #[test]
-    fn exponents_are_simple_fractions_where_they_can_be() {
-        assert_eq!(display_exponent(1.5), Rational::new(3, 2).unwrap());
-        assert_eq!(display_exponent(-1.0 / 3.0), Rational::new(-1, 3).unwrap());
-        assert_eq!(display_exponent(2.84371).to_f64(), 2.844);
     }
 }

@@ -11,7 +11,20 @@ use std::path::Path;
 
 pub use error::ModelFileError;
 
-use crate::model::PerformanceModel;
+use sintonia_insight::program_part::PartKind;
+
+use crate::model::{PerformanceModel, PredictionBasis};
+
+/// The words for the kinds of parts.
+const PART_KINDS: [(&str, PartKind); 3] =
+    [("computation", PartKind::Computation), ("communication", PartKind::Communication), ("other", PartKind::Other)];
+/// The words for what predictions use.
+const BASES: [(&str, PredictionBasis); 2] = [("parts", PredictionBasis::Parts), ("whole", PredictionBasis::Whole)];
+
+/// The word for a value in such a list.
+fn word_for<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> &'static str {
+    words.iter().find(|(_, known)| known == value).map_or("", |(word, _)| word)
+}
 
 /// The format version that is written and read.
 const FORMAT: u64 = 1;

@@ -5,6 +5,9 @@ use sintonia_formula::{Formula, Interval, SymbolValues};
 
 use crate::curve::{CurveSample, FitError, FittedCurve};
 
+/// The 97.5 % quantile of the standard normal distribution.
+pub(crate) const NORMAL_95_QUANTILE: f64 = 1.96;
+
 /// Low, middle (point estimate) and high.
 pub type EstimateRange = [f64; 3];
 
@@ -131,8 +134,8 @@ enum SampleSource<'a> {
 
 impl FittedTerm {
     /// The term of times of runs at these settings, where some ranks are idle.
-    pub fn fit(parameters: &[String], settings: &[Vec<f64>], values: &[f64], left_out: usize) -> Result<FittedTerm, FitError> {
-        Ok(FittedTerm::from_curve(FittedCurve::fit_runs(parameters, settings, values, left_out)?))
+    pub fn fit(parameters: &[String], settings: &[Vec<f64>], values: &[f64], idle_ranks: usize) -> Result<FittedTerm, FitError> {
+        Ok(FittedTerm::from_curve(FittedCurve::fit_runs(parameters, settings, values, idle_ranks)?))
     }
 
     /// The term of a fitted curve.

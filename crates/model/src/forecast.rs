@@ -4,6 +4,7 @@ pub mod json;
 
 use std::collections::BTreeMap;
 
+use sintonia_fit::measurements::VALID_RANGE;
 use sintonia_fit::quantity_kind::QuantityKind;
 
 use crate::breakdown::{DominantRange, breakdown, dominant_component, dominant_ranges};
@@ -119,6 +120,14 @@ pub enum ForecastError {
         /// The value.
         value: f64,
     },
+    /// A value that is far from any measurement.
+    #[error("{name} cannot be {value:e}: it must be between {:e} and {:e}", VALID_RANGE.start(), VALID_RANGE.end())]
+    OutOfRange {
+        /// The parameter.
+        name: String,
+        /// The value.
+        value: f64,
+    },
     /// A fraction of a process.
     #[error("{name} cannot be {value}: it is a number of processes, which must be a positive integer")]
     NotAnInteger {
@@ -169,7 +178,7 @@ struct ForecastContext<'a> {
 
 impl ForecastContext<'_> {
     fn predict_row(&self, setting: &[f64]) -> Result<PredictionRow, ForecastError> {
-        let seconds = self.predictor.predict_seconds(setting).filter(|figure| figure[1].is_finite());
+        let seconds = self.predictor.predict_seconds(setting).filter(|figure| figure.iter().all(|value| value.is_finite()));
         let seconds = seconds.ok_or_else(|| ForecastError::Undefined(format_setting(self.model, setting)))?;
         let processes = self.ranks.map(|ranks| setting[ranks]).or_else(|| self.model.fixed.get(RANKS_PARAMETER).copied());
         let speedup = self.ranks.zip(self.speedup_base).and_then(|(ranks, base)| {
@@ -227,6 +236,9 @@ fn query_values(model: &PerformanceModel, question: &PredictionQuery) -> Result<
     for (name, values) in &question.parameters {
         if let Some(value) = values.iter().find(|value| !(**value > 0.0 && value.is_finite())) {
             return Err(ForecastError::InvalidValue { name: name.clone(), value: *value });
+        }
+        if let Some(value) = values.iter().find(|value| !VALID_RANGE.contains(*value)) {
+            return Err(ForecastError::OutOfRange { name: name.clone(), value: *value });
         }
         if let Some(parameter) = model.parameters.iter().find(|parameter| parameter.name == *name) {
             let fraction = values.iter().find(|value| parameter.kind == QuantityKind::Processes && value.fract() != 0.0);
@@ -314,6 +326,19 @@ mod tests {
 
     fn rows(parameters: &[(&str, &[f64])], base: Option<f64>) -> Vec<PredictionRow> {
         asked(&model(), parameters, base, |forecast| forecast.unwrap().rows)
+    }
+
+    #[test]
+    fn values_far_from_any_measurement_are_refused() {
+        let model = model();
+        let names = model.parameter_names();
+        let predictor = Predictor::new(&model, &names);
+        let refused = |n: f64| {
+            let query = PredictionQuery { parameters: [("n".to_owned(), vec![n])].into(), ..PredictionQuery::default() };
+            Forecast::new(&model, &predictor, &query).err().map(|error| error.to_string())
+        };
+        assert_eq!(refused(1e200).unwrap(), "n cannot be 1e200: it must be between 1e-60 and 1e60");
+        assert_eq!(refused(1e50), None);
     }
 
     #[test]

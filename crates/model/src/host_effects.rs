@@ -1,11 +1,9 @@
 //! What the host adds to the time that the formulas give: waiting for cores, and other levels of memory.
 
-use crate::fitted_term::round_to_four_digits;
+use crate::experiment::Experiment;
+use crate::fitted_term::{NORMAL_95_QUANTILE, round_to_four_digits};
 use crate::run::MeasuredRun;
 use crate::working_set::WorkingSet;
-
-/// The 97.5 % quantile of the standard normal distribution.
-const NORMAL_95_QUANTILE: f64 = 1.96;
 
 /// What the host adds to the formulas.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,6 +12,15 @@ pub struct HostEffects {
     pub scheduling: Option<SchedulingTime>,
     /// The memory of a rank, and the caches.
     pub working_set: Option<WorkingSet>,
+}
+
+impl HostEffects {
+    pub(crate) fn from_experiment(experiment: &Experiment) -> HostEffects {
+        HostEffects {
+            scheduling: SchedulingTime::from_runs(&experiment.runs),
+            working_set: WorkingSet::from_runs(&experiment.parameters, &experiment.settings, &experiment.runs),
+        }
+    }
 }
 
 /// By how much waiting for cores lengthened runs, in percent of the time without it.

@@ -5,6 +5,7 @@
 pub mod breakdown;
 pub mod compose;
 pub mod curve;
+mod curve_notes;
 mod exact_counts;
 pub mod experiment;
 pub mod file;
@@ -19,6 +20,7 @@ pub mod next_run;
 pub mod predict;
 mod program_version;
 pub mod run;
+pub mod run_metric;
 pub mod run_selection;
 pub mod scaling_curves;
 pub mod series;

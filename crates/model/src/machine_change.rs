@@ -7,13 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use sintonia_formula::Formula;
+use sintonia_formula::{Formula, PiecewiseCase};
 use sintonia_machine::{ArithmeticOp, CollectiveKind, Machine, MemoryAccess, MessageMetric, Named, NumberType, PairClass};
 
 use crate::experiment::Experiment;
 use crate::fitted_term::{CallScale, ComputationScale, MachineScale};
 use crate::model::{CallFormulas, PerformanceModel, ReferenceMachine};
-use crate::run::RANKS_PARAMETER;
+use crate::run::{MeasuredRun, RANKS_PARAMETER};
 use sintonia_insight::program_part::PartKind;
 
 /// The symbols of a machine's formulas.
@@ -39,12 +39,12 @@ pub enum MachineChangeError {
 impl PerformanceModel {
     /// Stores what the operations cost on the machine of the runs.
     pub fn set_reference_machine(&mut self, machine: &Machine, experiment: &Experiment) {
-        let near = if experiment.runs.iter().any(|run| run.hosts > 1) { PairClass::OtherNode } else { PairClass::SameNode };
+        let ranks_per_core = ranks_per_core(machine, &experiment.runs);
         let ranks = self.fixed.get(RANKS_PARAMETER).copied();
         let mut missing: Vec<String> = Vec::new();
         for part in self.parts.iter_mut() {
             let Some(calls) = &part.calls else { continue };
-            part.reference_cost = call_cost(machine, near, calls).map(|cost| in_model_parameters(cost, ranks));
+            part.reference_cost = placed_call_cost(machine, ranks_per_core, calls).map(|cost| in_model_parameters(cost, ranks));
             if part.reference_cost.is_none() {
                 missing.push(part.name.clone());
             }
@@ -56,6 +56,7 @@ impl PerformanceModel {
             name: machine.metadata.name.clone(),
             costs: node_costs(machine),
             disturbance: machine.metadata.disturbance.unwrap_or(0.0),
+            ranks_per_core,
         });
         if !missing.is_empty() {
             self.notes.push(format!("the machine file has no costs for {}: their time is the same on any machine", missing.join(", ")));
@@ -71,13 +72,15 @@ impl PerformanceModel {
         let [least, middle, most] = cost_ratios(&home.costs, &node_costs(machine)).ok_or(MachineChangeError::NoCommonCosts)?;
         let widening = (1.0 + home.disturbance) * (1.0 + machine.metadata.disturbance.unwrap_or(0.0));
         let ranks = self.fixed.get(RANKS_PARAMETER).map_or_else(|| Formula::symbol(RANKS_PARAMETER), |ranks| Formula::decimal(*ranks));
-        let computation =
-            ComputationScale { cost_ratio: [least / widening, middle, most * widening], processor_share: processor_share(machine, &ranks) };
+        let computation = ComputationScale {
+            cost_ratio: [least / widening, middle, most * widening],
+            processor_share: processor_share(machine, home.ranks_per_core, &ranks),
+        };
         let constant_ranks = self.fixed.get(RANKS_PARAMETER).copied();
         let mut model = self.clone();
         for part in &mut model.parts {
             let known = part.reference_cost.clone().zip(part.calls.as_ref()).and_then(|(here, calls)| {
-                let there = in_model_parameters(placed_call_cost(machine, calls)?, constant_ranks);
+                let there = in_model_parameters(placed_call_cost(machine, home.ranks_per_core, calls)?, constant_ranks);
                 let calling = &ranks - Formula::integer(calls.idle_ranks as i64);
                 Some(CallScale { here, there, calls: &calls.count / calling, computation: computation.clone(), widening })
             });
@@ -107,11 +110,11 @@ impl PerformanceModel {
 }
 
 /// The share of its time for which each rank has a processor, if a limit stops it otherwise. Ranks share nodes as messages do.
-fn processor_share(machine: &Machine, ranks: &Formula) -> Option<Formula> {
+fn processor_share(machine: &Machine, ranks_per_core: f64, ranks: &Formula) -> Option<Formula> {
     let node = machine.nodes.first()?;
     let quota = Formula::decimal(node.cpu_quota?);
     let on_node = if machine.networks.len() > 1 {
-        Formula::min_of([ranks.clone(), Formula::integer(node.cores as i64)])
+        Formula::min_of([ranks.clone(), Formula::integer(ranks_on_node(node.cores, ranks_per_core))])
     } else {
         ranks / Formula::integer(node.count as i64)
     };
@@ -131,15 +134,30 @@ fn call_cost(machine: &Machine, near: PairClass, calls: &CallFormulas) -> Option
     Some(CallCost { formula, calls: calls.clone() })
 }
 
-/// The cost of one call where processes share a node while they fit on it.
-fn placed_call_cost(machine: &Machine, calls: &CallFormulas) -> Option<CallCost> {
+/// Up to how many ranks the runs had on a node for each of its cores. Ranks fill a node before they use another one, unless the runs did
+/// otherwise: they had several hosts although one would do, or more ranks on one than it has cores.
+fn ranks_per_core(machine: &Machine, runs: &[MeasuredRun]) -> f64 {
+    let Some(cores) = machine.nodes.iter().map(|node| node.cores as f64).reduce(f64::max) else { return 1.0 };
+    let on_host = || runs.iter().filter_map(|run| Some((run.hosts, *run.parameters.get(RANKS_PARAMETER)?)));
+    let spread = on_host().filter(|(hosts, ranks)| *hosts > 1 && *ranks <= cores).map(|(hosts, ranks)| (ranks / hosts as f64).ceil());
+    let crowded = on_host().filter(|(hosts, ranks)| *hosts == 1 && *ranks > cores).map(|(_, ranks)| ranks);
+    spread.reduce(f64::max).or(crowded.reduce(f64::max)).unwrap_or(cores) / cores
+}
+
+/// How many ranks share a node before another one is used.
+fn ranks_on_node(cores: u64, ranks_per_core: f64) -> i64 {
+    (cores as f64 * ranks_per_core).round().max(1.0) as i64
+}
+
+/// The cost of one call where ranks share nodes as in the runs.
+fn placed_call_cost(machine: &Machine, ranks_per_core: f64, calls: &CallFormulas) -> Option<CallCost> {
     let cores = machine.nodes.iter().map(|node| node.cores).max();
     let far = call_cost(machine, PairClass::OtherNode, calls)?;
     match (cores, call_cost(machine, PairClass::SameNode, calls)) {
         (Some(cores), Some(near)) if machine.networks.len() > 1 => {
             let pieces = [
-                sintonia_formula::PiecewiseCase::up_to(Formula::integer(cores as i64), near.formula),
-                sintonia_formula::PiecewiseCase { up_to: None, formula: far.formula },
+                PiecewiseCase::up_to(Formula::integer(ranks_on_node(cores, ranks_per_core)), near.formula),
+                PiecewiseCase::beyond(far.formula),
             ];
             Some(CallCost { formula: Formula::piecewise(&Formula::symbol(PROCESSES), pieces), calls: far.calls })
         }

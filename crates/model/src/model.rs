@@ -46,7 +46,7 @@ pub struct PerformanceModel {
 }
 
 /// The machine of the runs.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ReferenceMachine {
     /// Its name.
     pub name: String,
@@ -54,6 +54,8 @@ pub struct ReferenceMachine {
     pub costs: BTreeMap<String, f64>,
     /// How disturbed the measurement of these costs was, as in the machine file.
     pub disturbance: f64,
+    /// Up to how many ranks the runs had on a node for each of its cores: 1 if they filled nodes before they used others.
+    pub ranks_per_core: f64,
 }
 
 /// The quantity that a model describes.

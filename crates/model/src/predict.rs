@@ -4,7 +4,7 @@
 //! posterior; the interval covers 95 % of the samples. Speed-ups compare two settings within each sample, so that common uncertainty
 //! cancels. The seed is fixed, so results are reproducible.
 //!
-//! Formulas of parts err together: what slowed down a run slowed down all of its parts, and a cache or another law that the runs did not show
+//! Formulas of parts err together: what slowed down a run slowed down all of its parts, and a cache or another form that the runs did not show
 //! concerns many of them. If they were drawn independently, the errors of many parts would cancel, and the interval of their sum would be too narrow.
 //!
 //! The formulas are those of a rank that always has a core, with its data where it was in the runs. What the host adds comes last: the time

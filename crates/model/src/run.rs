@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use sintonia_fit::quantity_kind::QuantityKind;
 use sintonia_insight::critical_path::CriticalPathProfile;
 use sintonia_insight::segment::{self, Segment};
 use sintonia_insight::wait_states::{self, WaitInstance};
@@ -19,11 +20,17 @@ use sintonia_recording::definitions::parse_ranks;
 use sintonia_recording::header::RecordingHeader;
 use sintonia_recording::host::{CacheDescription, ProcessMemory};
 
+use crate::run_metric::{self, RunTotal};
 use crate::undisturbed::UndisturbedTimes;
 use sintonia_insight::program_part::{OperationSite, ProgramPart};
 
 /// The parameter that is the number of ranks.
 pub const RANKS_PARAMETER: &str = "p";
+
+/// What a parameter of runs is.
+pub(crate) fn parameter_kind(name: &str) -> QuantityKind {
+    if name == RANKS_PARAMETER { QuantityKind::Processes } else { QuantityKind::Size }
+}
 
 /// One run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,6 +61,8 @@ pub struct MeasuredRun {
     pub core_waits: Option<RunCoreWaits>,
     /// Its memory, if it is known.
     pub memory: Option<RunMemory>,
+    /// Totals over all threads of all ranks, by name.
+    pub totals: BTreeMap<String, RunTotal>,
 }
 
 /// The memory of a run, and the caches of its first host.
@@ -166,6 +175,7 @@ impl MeasuredRun {
             scheduling_s: None,
             core_waits: None,
             memory: RunMemory::from_header(&recording.header),
+            totals: run_metric::totals(recording)?,
         };
         let shortage = CoreShortage::from_recording(recording)?;
         let recorded_s;

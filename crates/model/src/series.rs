@@ -91,8 +91,12 @@ impl PerformanceModel {
             Some(term) => (term, Vec::new(), 0.0),
             None => {
                 let curve = form.fit(measurements).map_err(|error| explain_error(series, error))?;
-                let misfit = curve.misfit_notes(&measurements.points().iter().map(|point| point.at.clone()).collect::<Vec<_>>());
-                let notes = misfit.into_iter().chain(interpolation_note(form, &curve, measurements)).collect();
+                let settings: Vec<Vec<f64>> = measurements.points().iter().map(|point| point.at.clone()).collect();
+                let notes = match form {
+                    CurveForm::Scaling | CurveForm::Pieces => curve.notes(&settings, series.unit.as_deref().unwrap_or_default()),
+                    _ => curve.given_form_notes(),
+                };
+                let notes = notes.into_iter().chain(interpolation_note(form, &curve, measurements)).collect();
                 let noise_percent = round_to_four_digits(curve.noise_percent());
                 (FittedTerm::from_curve(curve), notes, noise_percent)
             }

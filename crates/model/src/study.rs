@@ -9,9 +9,11 @@ use sintonia_recording::program_name::program_name;
 
 use crate::curve::FitError;
 use crate::experiment::{Experiment, ExperimentError};
+use crate::host_effects::HostEffects;
 use crate::model::PerformanceModel;
 use crate::next_run::NextRun;
-use crate::run::MeasuredRun;
+use crate::run::{MeasuredRun, parameter_kind};
+use crate::run_metric::{RunMetric, UnknownMetric};
 use crate::series::{CurveForm, SeriesModelError};
 
 /// The result of a scaling study.
@@ -44,9 +46,12 @@ pub enum StudyError {
     /// The times cannot be used.
     #[error(transparent)]
     Measurements(#[from] MeasurementError),
-    /// The given form cannot be fitted to their times.
+    /// The given form cannot be fitted to them.
     #[error(transparent)]
     Form(#[from] SeriesModelError),
+    /// A run does not have the requested metric.
+    #[error(transparent)]
+    Metric(#[from] UnknownMetric),
 }
 
 impl ScalingStudy {
@@ -70,22 +75,32 @@ impl ScalingStudy {
         Ok(ScalingStudy::new(model, next, &experiment))
     }
 
-    /// Fits the total time of runs in a given form, with optional name and parameters to fit over.
-    pub fn of_total_time(
+    /// Fits a total of runs, without parts, with optional name, parameters to fit over, and machine.
+    pub fn from_total(
         runs: Vec<MeasuredRun>,
         name: Option<String>,
         over: Option<&[String]>,
+        metric: &RunMetric,
         form: &CurveForm,
+        machine: Option<&Machine>,
     ) -> Result<ScalingStudy, StudyError> {
         let name = name.unwrap_or_else(|| recorded_program(&runs));
         let experiment = Experiment::from_runs(runs, over)?;
-        let settings = experiment.settings.iter().zip(&experiment.runs);
-        let points = settings.map(|(at, run)| DataPoint { at: at.clone(), values: vec![run.seconds] }).collect();
+        let values: Vec<f64> = experiment.runs.iter().map(|run| metric.value_of(run)).collect::<Result<_, _>>()?;
+        let points = experiment.settings.iter().zip(values).map(|(at, value)| DataPoint { at: at.clone(), values: vec![value] }).collect();
         let measurements = Measurements::new(experiment.parameters.clone(), points)?;
-        let series = MeasurementSeries::new(String::new(), "time".into(), Some("s".into()), measurements);
+        let kinds = experiment.parameters.iter().map(|name| parameter_kind(name)).collect();
+        let unit = metric.unit_in(&experiment.runs[0]);
+        let series = MeasurementSeries::new(String::new(), metric.name().to_owned(), Some(unit), measurements).with_parameter_kinds(kinds);
         let model = PerformanceModel::from_series(&series, form)?;
         let notes = experiment.notes.iter().cloned().chain(model.notes).collect();
-        let model = PerformanceModel { name, fixed: experiment.fixed.clone(), notes, ..model };
+        let mut model = PerformanceModel { name, fixed: experiment.fixed.clone(), notes, ..model };
+        if *metric == RunMetric::Time {
+            model.host_effects = HostEffects::from_experiment(&experiment);
+            if let Some(machine) = machine {
+                model.set_reference_machine(machine, &experiment);
+            }
+        }
         Ok(ScalingStudy::new(model, None, &experiment))
     }
 

@@ -7,7 +7,7 @@
 
 use sintonia_machine::{Machine, MemoryAccess, MemoryLevel, NodeType};
 
-use crate::fitted_term::FittedTerm;
+use crate::fitted_term::{FittedTerm, symbol_values};
 use crate::run::{MeasuredRun, RunMemory};
 
 /// Less memory than this is not a working set, but the noise of what the libraries use.
@@ -109,11 +109,15 @@ impl WorkingSet {
         self.other_host = machine.nodes.first().map(CacheHierarchy::from_node).filter(|host| !host.caches.is_empty());
     }
 
-    /// Bytes of a rank at a setting that depend on the parameters.
+    /// Bytes of a rank at a setting that depend on the parameters: the terms of the formula but for a constant, or all of a formula written by
+    /// hand. The ensemble behind the formula is of no use here, because each of its members has another constant.
     pub(crate) fn bytes_at(&self, parameters: &[String], setting: &[f64]) -> Option<f64> {
-        let constant = self.term.curve.iter().flat_map(|curve| curve.terms()).filter(|term| term.term.symbols().is_empty());
-        let constant: f64 = constant.map(|term| term.coefficient[1].max(0.0)).sum();
-        Some((self.term.point_estimate(parameters, setting)? - constant).max(0.0))
+        let at = symbol_values(parameters, setting);
+        let Some(curve) = &self.term.curve else { return Some(self.term.formula.evaluate(&at).ok()?.max(0.0)) };
+        let terms = curve.terms_at(setting);
+        let growing = terms.iter().filter(|term| term.coefficient[1] < 0.0 || !term.term.symbols().is_empty());
+        let bytes: Option<f64> = growing.map(|term| Some(term.coefficient[1] * term.term.evaluate(&at).ok()?)).sum();
+        Some(bytes?.max(0.0))
     }
 }
 
@@ -293,6 +297,28 @@ mod tests {
         let measured = runs.iter().map(|at| &at[..]).collect();
         let found = CacheBoundaries::new(working_set, &parameters, Ok(1), measured).crossings(&setting);
         found.into_iter().map(|crossing| (crossing.cache, crossing.is_left, crossing.at[0].round(), crossing.slowdown)).collect()
+    }
+
+    #[test]
+    fn what_depends_on_the_parameters_is_the_formula_without_its_constant() {
+        // Five repetitions that scatter leave the constant open: members of the ensemble have others than the formula.
+        let settings: Vec<Vec<f64>> = [100.0, 200.0, 300.0, 400.0].iter().flat_map(|n| vec![vec![*n]; 3]).collect();
+        let noise = [1.0, 1.04, 0.95, 1.02, 0.97].into_iter().cycle();
+        let values: Vec<f64> = settings.iter().zip(noise).map(|(x, noise)| (8.0 * x[0].powi(2) + 3e5) * noise).collect();
+        let names = ["n".to_owned()];
+        let term = FittedTerm::fit(&names, &settings, &values, 0).unwrap();
+        let zero = term
+            .curve
+            .as_ref()
+            .unwrap()
+            .terms()
+            .iter()
+            .filter(|term| term.term.symbols().is_empty())
+            .map(|term| term.coefficient[1])
+            .sum::<f64>();
+        let own = term.formula.evaluate(&symbol_values(&names, &[250.0])).unwrap() - zero;
+        let bytes = WorkingSet { term, ..blocks() }.bytes_at(&names, &[250.0]).unwrap();
+        assert!(zero > 0.0 && (bytes / own - 1.0).abs() < 1e-3, "{bytes} {own}");
     }
 
     #[test]

@@ -10,7 +10,9 @@ use sintonia_model::master_worker::{MasterWorkerError, MasterWorkerRun};
 use sintonia_model::model::{PerformanceModel, PredictionBasis};
 use sintonia_model::predict::Predictor;
 use sintonia_model::run::{MeasuredRun, RunError, SiteTraffic};
+use sintonia_model::run_metric::RunMetric;
 use sintonia_model::run_selection::{RunDefect, RunSelection};
+use sintonia_model::series::CurveForm;
 use sintonia_model::study::ScalingStudy;
 use sintonia_recording::header::{ProcessExit, RecordingHeader};
 use sintonia_recording::host::{CacheDescription, HostDescription, OffCpuSource, ProcessMemory, ThreadUsage};
@@ -336,6 +338,42 @@ fn a_prediction_with_more_data_than_a_cache_holds_is_wider_above_and_says_where_
     assert!(high > 1.9 * own_high && high <= crossing.slowdown * own_high, "{high}, not {own_high}: almost all of the time is computation");
 }
 
+#[test]
+fn a_given_form_of_the_total_time_keeps_what_the_host_adds_and_what_parameters_are() {
+    let runs = || [200, 300, 400, 500].map(in_memory).to_vec();
+    let over = ["n".to_owned()];
+    let home = machine("here", 1e-9, 1e-3);
+    let fit =
+        |machine| ScalingStudy::from_total(runs(), None, Some(&over), &RunMetric::Time, &CurveForm::Polynomial(2), machine).unwrap().model;
+    let whole = PerformanceModel::from_experiment("memory", &Experiment::from_runs(runs(), Some(&over)).unwrap()).unwrap();
+    let model = fit(None);
+    assert_eq!(model.host_effects, whole.host_effects);
+    assert_eq!(model.parameters, whole.parameters);
+    assert_eq!(fit(Some(&home)).reference_machine.map(|machine| machine.name), Some("here".to_owned()));
+}
+
+#[test]
+fn processor_time_and_counters_are_fitted_instead_of_the_time() {
+    let counted = |n: u64| {
+        let recording = record_calls(late()).with_header(|header| {
+            header.parameters = [("n".to_owned(), n as f64)].into();
+            let usage = ThreadUsage { cpu_ns: 3_000_000 * n, minor_faults: n * n, major_faults: 1, ..usage(0, "") };
+            header.ranks.iter_mut().for_each(|rank| rank.usage = vec![usage.clone()]);
+        });
+        MeasuredRun::from_recording("run.sin", &recording, &|| {}).unwrap()
+    };
+    let fit = |metric: &str| {
+        let runs = [10, 20, 30, 40, 50].map(counted).into();
+        ScalingStudy::from_total(runs, None, None, &RunMetric::from_name(metric), &CurveForm::Scaling, None)
+    };
+    let cpu = fit("cpu").unwrap().model;
+    assert_eq!((cpu.formula().to_string().as_str(), cpu.quantity.unit.as_str()), ("0.006*n", "s"), "of two ranks");
+    let faults = fit("page-faults").unwrap().model;
+    assert_eq!((faults.formula().to_string().as_str(), faults.quantity.unit.as_str()), ("2*n^2 + 2", "count"));
+    let unknown = fit("cycles").unwrap_err().to_string();
+    assert_eq!(unknown, "run.sin has no total of cycles over all ranks; its metrics are time, cpu, page-faults");
+}
+
 /// A machine with these costs of addition and allreduce.
 fn machine(name: &str, add: f64, allreduce: f64) -> Machine {
     let text = format!(
@@ -373,6 +411,50 @@ fn another_machine_changes_computation_by_its_ratio_and_calls_by_the_difference_
     let disturbed = read.on_machine(&disturbed).unwrap();
     let [lower, same, higher] = Predictor::new(&disturbed, &names).predict_seconds(&at).unwrap();
     assert!(lower < low && (same - middle).abs() < 1e-9 * middle && higher > high, "{lower} {same} {higher}");
+}
+
+/// A machine with nodes of `cores` cores, between which sending takes three times as long as on one of them.
+fn cluster(cores: u32) -> Machine {
+    let network = |class: &str, seconds: f64| {
+        format!("[network.{class}.transfer]\npieces = [{{ intercept_s = {seconds}, slope_s_per_byte = 1e-9 }}]\n")
+    };
+    let text = format!(
+        "format = 1\n[machine]\nname = \"cluster\"\n[[node]]\nkind = \"a\"\ncount = 9\ncores = {cores}\n\
+         compute.float64.add = {{ latency_s = 1e-9, throughput_s = 1e-9 }}\n{}{}",
+        network("same_node", 1e-3),
+        network("other_node", 3e-3)
+    );
+    Machine::parse(&text, std::path::Path::new("cluster")).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// `p` ranks on this many hosts, of which the first sends `n` kB to each of the others.
+fn sending(n: u64, p: u32, hosts: usize) -> MeasuredRun {
+    let send = |to: u32| send(to as i32).sent(1000 * n).line(2).at_ms(20 + u64::from(to) * n, 20 + u64::from(to) * n + n);
+    let receive = |rank: u32| receive(0).received(1000 * n).line(3).at_ms(15, 21 + u64::from(rank) * n + n);
+    let first = rank(10, (1..p).map(send).collect(), 30 + u64::from(p) * n);
+    let others = (1..p).map(|other| rank(10, vec![receive(other)], 30 + u64::from(p) * n));
+    let ranks: Vec<Vec<TestCall>> = std::iter::once(first).chain(others).collect();
+    MeasuredRun { hosts, ..run(&ranks, &[("n", n as f64)]) }
+}
+
+#[test]
+fn a_model_on_its_own_machine_is_the_same() {
+    let placements: [fn(u32) -> usize; 4] = [|p| p.div_ceil(4) as usize, |p| p as usize, |_| 1, |p| p.div_ceil(2) as usize];
+    for hosts in placements {
+        let runs = [10, 20, 30, 40].into_iter().flat_map(|n| [2, 4, 8].map(|p| sending(n, p, hosts(p)))).collect();
+        let experiment = Experiment::from_runs(runs, None).unwrap();
+        let mut model = PerformanceModel::from_experiment("sending", &experiment).unwrap();
+        model.uses = PredictionBasis::Parts;
+        let home = cluster(4);
+        model.set_reference_machine(&home, &experiment);
+        let read = PerformanceModel::parse(&model.to_text(), std::path::Path::new("m")).unwrap();
+        let same = read.on_machine(&home).unwrap();
+        assert!(same.parts.iter().any(|part| part.reference_cost.is_some()), "{:?}", model.notes);
+        for setting in [[10.0, 2.0], [40.0, 4.0], [80.0, 8.0], [80.0, 64.0]] {
+            let [here, there] = [&model, &same].map(|model| model.point_estimate(&setting).unwrap());
+            assert!((there / here - 1.0).abs() < 1e-9, "{setting:?}: {there} instead of {here}");
+        }
+    }
 }
 
 /// A master that hands out a 40 ms task to each of two workers, twice; sending takes 2 ms and receiving 3 ms.

@@ -6,7 +6,7 @@ pub(crate) mod plot;
 mod recordings;
 mod table;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use sintonia_fit::linear_form::FormCoefficient;
@@ -14,6 +14,7 @@ use sintonia_fit::table::cube;
 use sintonia_model::curve::FittedCurve;
 use sintonia_model::model::PerformanceModel;
 use sintonia_model::next_run::NextRun;
+use sintonia_model::run_metric::RunMetric;
 use sintonia_model::run_selection::RunDefect;
 use sintonia_model::series::CurveForm;
 use sintonia_plot::render_svg;
@@ -46,7 +47,10 @@ pub(crate) struct FitArgs {
     /// Parameters to fit over; for a table, the parameter columns [default for recordings: all that vary]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     x: Option<Vec<String>>,
-    /// Table: the measured column or metric
+    /// Recordings: what to fit: time, cpu (processor time of all threads), page-faults, or a counter of the recordings [default: time]
+    #[arg(long, value_name = "METRIC")]
+    metric: Option<String>,
+    /// Table: the measured column or metric [default for Cube files: time]
     #[arg(long, value_name = "NAME")]
     y: Option<String>,
     /// Table: unit of the measured values, if the header does not give it as in `send [us]`
@@ -70,7 +74,8 @@ pub(crate) struct FitArgs {
     /// Recordings: fit these runs, too, which are left out by default: failed, truncated, oversubscribed, preempted, different
     #[arg(long, value_name = "KIND,…", value_delimiter = ',', value_parser = parse_defect)]
     include: Vec<RunDefect>,
-    /// Machine file of the machine of the recordings (sintonia bench), so that `predict --machine` can transfer the model
+    /// Machine file of the machine of the recordings (sintonia bench), so that `predict --machine` can transfer a model with parts, and
+    /// caches have their costs
     #[arg(long, value_name = "FILE.machine.toml")]
     machine: Option<PathBuf>,
     /// Plot measurements and model
@@ -127,27 +132,37 @@ pub(crate) fn run(args: FitArgs) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes all models into one file, and the plot of the only one.
+/// Writes the plot of the only model, and all models into one file: the plot first, so that a plot that fails leaves no model behind.
 fn write_files(args: &FitArgs, found: &[FitResult]) -> Result<(), Error> {
     let drawing = match (&args.plot, found) {
         (None, _) => None,
-        (Some(path), [FitResult { model, .. }]) => plot::plot_model(model).map(|drawing| (path, drawing)),
+        (Some(path), [FitResult { model, .. }]) => {
+            let drawing = plot::plot_model(model);
+            let drawing =
+                drawing.ok_or_else(|| Error::Other("the model has no parameters, so there is nothing to plot: leave --plot out".into()))?;
+            Some((path, drawing))
+        }
         (Some(_), several) => {
             usage_error(format!("there are {} formulas, but a plot shows one: choose with --y and --where", several.len()))
         }
     };
-    if let Some(path) = &args.output {
-        let models: Vec<PerformanceModel> = found.iter().map(|found| found.model.clone()).collect();
-        let text = PerformanceModel::all_to_text(&models);
-        // What `predict` would refuse is not written.
-        PerformanceModel::parse_all(&text, path)
-            .map_err(|error| Error::Other(format!("the formulas cannot be stored, so nothing is written: {error}")))?;
-        output::write_file(path, |out| out.write_all(text.as_bytes()))?;
-    }
+    let model_text = args.output.as_ref().map(|path| model_file_text(path, found)).transpose()?;
     if let Some((path, drawing)) = drawing {
         output::write_file(path, |out| out.write_all(render_svg(&drawing).as_bytes()))?;
     }
+    if let Some((path, text)) = args.output.as_ref().zip(model_text) {
+        output::write_file(path, |out| out.write_all(text.as_bytes()))?;
+    }
     Ok(())
+}
+
+/// All models as the text of one file; an error if `predict` would refuse it.
+fn model_file_text(path: &Path, found: &[FitResult]) -> Result<String, Error> {
+    let models: Vec<PerformanceModel> = found.iter().map(|found| found.model.clone()).collect();
+    let text = PerformanceModel::all_to_text(&models);
+    PerformanceModel::parse_all(&text, path)
+        .map_err(|error| Error::Other(format!("the formulas cannot be stored, so nothing is written: {error}")))?;
+    Ok(text)
 }
 
 impl FitResult {
@@ -163,6 +178,15 @@ impl FitResult {
 }
 
 impl FitArgs {
+    /// The metric of recordings that is fitted.
+    fn run_metric(&self) -> RunMetric {
+        let metric = self.metric.as_deref().map(RunMetric::from_name).unwrap_or_default();
+        if metric != RunMetric::Time && self.machine.is_some() {
+            usage_error(format!("--machine applies to the time of runs, not to {}: leave it out", metric.name()));
+        }
+        metric
+    }
+
     /// The form of the curve.
     fn curve_form(&self) -> CurveForm {
         match (&self.form, self.degree) {
@@ -190,6 +214,9 @@ impl FitArgs {
                 usage_error("only one table can be fitted at a time")
             }
             _ if is_table && !self.include.is_empty() => usage_error("--include applies to recordings, but the input is a table"),
+            _ if is_table && self.metric.is_some() => {
+                usage_error("--metric applies to recordings, but the input is a table: choose with --y")
+            }
             _ if is_table && self.machine.is_some() => usage_error("--machine applies to recordings, but the input is a table"),
             Some(option) if !is_table => usage_error(format!("{option} applies to tables, but the inputs are recordings")),
             _ => is_table,

@@ -1,9 +1,8 @@
-//! The displayed formula where the search finds none that fits: that of the most probable law of the average, which may change within the
+//! The displayed formula where the search finds none that fits: that of the most probable form of the average, which may change within the
 //! measured range, or be a sum that the search did not visit.
 
-use super::averaging::{BasisFactor, BasisTerm, SampledForm};
+use super::averaging::{BasisTerm, SampledForm};
 use super::ensemble_member::{EnsembleMember, TermFactor};
-use super::hypothesis::LogFactor;
 use super::model::{ErrorPercent, ExtrapolationModel, NoiseEstimate, ScalingModel};
 use super::{fit_form, hold_out_error_percent};
 use crate::measurements::Measurements;
@@ -15,7 +14,7 @@ const GAIN: f64 = 0.5;
 /// Errors in proportion to the value, as in the average.
 const RELATIVE_ERRORS: f64 = 1.0;
 
-/// The model with the formula of the most probable law, if that fits much better and predicts the largest runs from the others no worse.
+/// The model with the formula of the most probable form, if that fits much better and predicts the largest runs from the others no worse.
 pub(super) fn better_fit(model: &ScalingModel, measurements: &Measurements) -> Option<ScalingModel> {
     if model.error_percent.in_sample < GOOD_ENOUGH_PERCENT {
         return None;
@@ -25,20 +24,26 @@ pub(super) fn better_fit(model: &ScalingModel, measurements: &Measurements) -> O
     if form.cut().is_some() && form.cut() != average.change_point() {
         return None;
     }
-    let fitted = fit_law(form, measurements)?;
+    let fitted = fit_terms_of(form, measurements)?;
     let fits_better = fitted.error_percent.in_sample <= GAIN * model.error_percent.in_sample;
-    let validated = hold_out_error_percent(measurements, |kept| fit_law(form, kept));
-    let predicts_worse = matches!((validated, model.error_percent.validated), (Some(new), Some(old)) if new > old);
+    let validated = hold_out_error_percent(measurements, |kept| fit_terms_of(form, kept));
+    let predicts_worse = match (validated, model.error_percent.validated) {
+        (Some(new), Some(old)) => new > old,
+        // A formula that was not tried on the largest runs does not replace one that was.
+        (None, Some(_)) => true,
+        (_, None) => false,
+    };
     (fits_better && !predicts_worse).then(|| ScalingModel {
         noise: NoiseEstimate { outliers: model.noise.outliers, ..fitted.noise },
         error_percent: ErrorPercent { validated, ..fitted.error_percent },
         average: Some(average.clone()),
+        disturbed: model.disturbed.clone(),
         ..fitted
     })
 }
 
-/// Fits the coefficients of a law, below and above the value where it changes.
-fn fit_law(form: &SampledForm, measurements: &Measurements) -> Option<ScalingModel> {
+/// Fits the coefficients of a form, below and above the value where it changes.
+fn fit_terms_of(form: &SampledForm, measurements: &Measurements) -> Option<ScalingModel> {
     let Some(cut) = form.cut() else { return fit_terms(&form.terms, measurements) };
     let [below, above] = [false, true].map(|is_above| {
         let counts = |term: &&BasisTerm| term.factors().iter().all(|factor| if is_above { factor.up_to } else { factor.above }.is_none());
@@ -79,8 +84,7 @@ fn fit_terms(terms: &[BasisTerm], measurements: &Measurements) -> Option<Scaling
 }
 
 fn product(term: &BasisTerm) -> Vec<TermFactor> {
-    let is_constant = |factor: &BasisFactor| factor.exponent == 0.0 && factor.log == LogFactor::None;
-    let factors = term.factors().iter().enumerate().filter(|(_, factor)| !is_constant(factor));
+    let factors = term.factors().iter().enumerate().filter(|(_, factor)| !factor.is_constant());
     factors.map(|(parameter, factor)| TermFactor { parameter, exponent: factor.exponent, log: factor.log }).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Bayesian model averaging over sums of terms with given exponents: what intervals come from.
 //!
-//! With few values of a parameter, many laws fit equally well, also laws with as many unknowns as there are values. A proper prior on the
-//! coefficients allows them to be weighed all the same, and what the measurements cannot tell stays open: the intervals are those of all laws
+//! With few values of a parameter, many forms fit equally well, also those with as many unknowns as there are values. A proper prior on the
+//! coefficients allows them to be weighed all the same, and what the measurements cannot tell stays open: the intervals are those of all forms
 //! together. `docs/fit-theory.md` has the method and how well its intervals hold.
 
 mod basis_term;
@@ -9,7 +9,7 @@ mod candidates;
 mod discrepancy;
 mod disturbed_runs;
 mod evidence;
-mod law_average;
+mod form_average;
 mod linear_system;
 mod noise_grid;
 mod real_powers;
@@ -21,69 +21,95 @@ mod several_parameters;
 mod single_parameter;
 mod term_prior;
 
-use crate::measurements::Measurements;
+use super::data_check;
+use super::searched_fit::SearchedFit;
+use crate::measurements::{DataPoint, Measurements};
 pub use basis_term::{BasisFactor, BasisTerm};
 use candidates::CandidateSets;
 use evidence::EvidenceProblem;
-pub use law_average::{LawAverage, LawSample, SampledForm};
+pub use form_average::{FormAverage, FormSample, SampledForm};
 use noise_grid::{NoiseGrid, log_sum};
 
-/// More settings than these tell the law apart without an average over all of them.
+/// More settings than these tell the form without an average over all of them.
 const MAX_SETTINGS_OF_ONE_PARAMETER: usize = 24;
 const MAX_SETTINGS: usize = 150;
 
 /// With more parameters than this, there are too many products of factors.
 const MAX_PARAMETERS: usize = 3;
 
-/// Fewer different values of a parameter than this leave any law possible.
+/// Fewer different values of a parameter than this leave any form possible.
 const MIN_VALUES: usize = 3;
 
-/// The laws are weighed again with the values that they give if these differ from the measured ones by this much anywhere, as a logarithm.
+/// The forms are weighed again with the values that they give if these differ from the measured ones by this much anywhere, as a logarithm.
 const CLOSE: f64 = 0.04;
 
 /// Forms less probable than the best by more than this, as a logarithm, do not count; at first, with more forms open, by more than that.
 const NEGLIGIBLE_LOG_RATIO: f64 = 11.0;
 const COARSE_LOG_RATIO: f64 = 12.0;
 
-/// The laws that explain measurements, and which measurements these are.
+/// The forms that explain measurements, and which measurements these are.
 pub(super) struct ExplainedRuns {
     /// Without disturbed runs.
     pub measurements: Measurements,
-    /// How many runs were disturbed.
-    pub disturbed: usize,
+    /// The disturbed runs, one value each.
+    pub disturbed: Vec<DataPoint>,
+    /// What the search finds in the measurements.
+    pub searched: SearchedFit,
     /// `None` with many parameters, with too few values, with very many settings, or with numbers too extreme to weigh.
-    pub average: Option<LawAverage>,
+    pub average: Option<FormAverage>,
 }
 
-/// Averages over all laws, and leaves out single runs that they show to be disturbed.
+/// Averages over all forms, and leaves out single runs that they show to be disturbed.
 pub(super) fn explain(measurements: &Measurements) -> ExplainedRuns {
-    let mut measurements = measurements.clone();
-    let most = disturbed_runs::max_count(&measurements);
-    let mut disturbed = 0;
-    let mut laws = WeighedLaws::of_measurements(&measurements);
-    while let Some(weighed) = laws.as_ref().filter(|_| disturbed < most) {
-        let Some(fewer) = disturbed_runs::without_most_suspicious(&measurements, &weighed.expected_logs) else { break };
-        let Some(others) = WeighedLaws::of_measurements(&fewer) else { break };
-        if others.log_evidence + disturbed_runs::LOG_DENSITY <= weighed.log_evidence {
+    let most = disturbed_runs::max_count(measurements);
+    let mut runs = WeighedRuns::new(measurements.clone());
+    let mut disturbed = Vec::new();
+    while let Some(weighed) = runs.weighed.as_ref().filter(|_| disturbed.len() < most) {
+        // One by one at first. Of many runs more at a time, because all forms are weighed again each time.
+        let count = (disturbed.len() / 2).max(1).min(most - disturbed.len());
+        let Some(left_out) = disturbed_runs::most_suspicious(&runs.measurements, &weighed.expected_logs, count) else { break };
+        let (fewer, values) = runs.measurements.without_runs(&left_out);
+        if data_check::check(&fewer).is_err() {
             break;
         }
-        disturbed += 1;
-        (measurements, laws) = (fewer, Some(others));
+        let fewer = WeighedRuns::new(fewer);
+        let Some(others) = &fewer.weighed else { break };
+        if others.log_evidence + values.len() as f64 * disturbed_runs::LOG_DENSITY <= weighed.log_evidence {
+            break;
+        }
+        disturbed.extend(values);
+        runs = fewer;
     }
-    ExplainedRuns { measurements, disturbed, average: laws.map(|laws| laws.average) }
+    let WeighedRuns { measurements, searched, weighed } = runs;
+    ExplainedRuns { measurements, disturbed, searched, average: weighed.map(|weighed| weighed.average) }
 }
 
-/// The average over laws, and how well it explains the measurements.
-struct WeighedLaws {
-    average: LawAverage,
+/// Measurements with the fit of the search and the average over forms.
+struct WeighedRuns {
+    measurements: Measurements,
+    searched: SearchedFit,
+    weighed: Option<ScoredAverage>,
+}
+
+impl WeighedRuns {
+    fn new(measurements: Measurements) -> Self {
+        let searched = SearchedFit::from_measurements(&measurements);
+        let weighed = ScoredAverage::from_measurements(&measurements, &searched);
+        Self { measurements, searched, weighed }
+    }
+}
+
+/// The average over forms, and how well it explains the measurements.
+struct ScoredAverage {
+    average: FormAverage,
     /// The logarithm of the value that is expected at each setting.
     expected_logs: Vec<f64>,
     /// The logarithm of the density of the logarithms of all measured values.
     log_evidence: f64,
 }
 
-impl WeighedLaws {
-    fn of_measurements(measurements: &Measurements) -> Option<Self> {
+impl ScoredAverage {
+    fn from_measurements(measurements: &Measurements, searched: &SearchedFit) -> Option<Self> {
         let settings: Vec<Vec<f64>> = measurements.points().iter().map(|point| point.at.clone()).collect();
         let parameters = measurements.parameters().len();
         let has_values = (0..parameters).all(|parameter| measurements.distinct_values(parameter).len() >= MIN_VALUES);
@@ -92,9 +118,9 @@ impl WeighedLaws {
             return None;
         }
         let noise = NoiseGrid::from_measurements(measurements);
-        let mut problem = EvidenceProblem::new(&settings, &noise, candidates(measurements, &settings, &noise));
+        let mut problem = EvidenceProblem::new(&settings, &noise, candidates(measurements, searched, &settings, &noise));
         refinement::refine(&mut problem);
-        // Relative errors are linearised: at the measured values, and where these are not what the laws give, once more.
+        // Relative errors are linearised: at the measured values, and where these are not what the forms give, once more.
         let mut coarse = problem.weigh_coarsely(COARSE_LOG_RATIO);
         let expected = problem.expected_log_values(&coarse);
         if expected.iter().zip(&noise.log_values).any(|(expected, measured)| (expected - measured).abs() >= CLOSE) {
@@ -108,12 +134,12 @@ impl WeighedLaws {
     }
 }
 
-fn candidates(measurements: &Measurements, settings: &[Vec<f64>], noise: &NoiseGrid) -> CandidateSets {
+fn candidates(measurements: &Measurements, searched: &SearchedFit, settings: &[Vec<f64>], noise: &NoiseGrid) -> CandidateSets {
     let kinds = measurements.parameter_kinds();
     let mut all = match measurements.parameters().len() {
-        1 => CandidateSets::of_one_parameter(kinds[0], &settings.iter().map(|x| x[0]).collect::<Vec<f64>>()),
-        parameters => CandidateSets::of_several_parameters(&kinds[..parameters], settings, &noise.log_values),
+        1 => CandidateSets::from_one_parameter(kinds[0], &settings.iter().map(|x| x[0]).collect::<Vec<f64>>()),
+        parameters => CandidateSets::from_several_parameters(&kinds[..parameters], settings, &noise.log_values),
     };
-    all.add_searched(searched_sums::search(measurements));
+    all.add_searched(searched_sums::from_search(searched, measurements.parameters().len()));
     all
 }

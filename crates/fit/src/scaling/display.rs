@@ -34,6 +34,13 @@ pub struct TermEstimate {
     pub share: f64,
 }
 
+impl TermEstimate {
+    /// The product of its factors.
+    pub fn product(&self) -> Formula {
+        product_formula(self.factors.iter().map(|factor| (factor.parameter.as_str(), factor.exponent.value, factor.log)))
+    }
+}
+
 impl ScalingModel {
     /// The displayed formula; in two pieces if another model applies to large values.
     pub fn formula(&self) -> Formula {
@@ -48,7 +55,10 @@ impl ScalingModel {
     fn sum_formula(&self) -> Formula {
         let terms = self.shown.terms.iter().zip(&self.shown.coefficients);
         terms
-            .map(|(factors, c)| Formula::decimal(round_for_display(c * self.reference_scale(factors))) * self.product_formula(factors))
+            .map(|(factors, c)| {
+                let product = product_formula(factors.iter().map(|f| (self.parameters[f.parameter].as_str(), f.exponent, f.log)));
+                Formula::decimal(round_for_display(c * self.reference_scale(factors))) * product
+            })
             .sum()
     }
 
@@ -91,20 +101,21 @@ impl ScalingModel {
         };
         1.0 / factors.iter().map(at_reference).product::<f64>()
     }
+}
 
-    fn product_formula(&self, factors: &[TermFactor]) -> Formula {
-        let factor = |f: &TermFactor| {
-            let symbol = Formula::symbol(&self.parameters[f.parameter]);
-            let log = match f.log {
-                LogFactor::None => Formula::one(),
-                LogFactor::Log2 => symbol.log2(),
-                LogFactor::Log2Squared => symbol.log2().power(2),
-                LogFactor::CeilLog2 => symbol.log2().ceil(),
-            };
-            symbol.power(display_exponent(f.exponent)) * log
+/// A product of factors, each with its parameter, exponent and logarithm.
+fn product_formula<'a>(factors: impl Iterator<Item = (&'a str, f64, LogFactor)>) -> Formula {
+    let factor = |(parameter, exponent, log): (&str, f64, LogFactor)| {
+        let symbol = Formula::symbol(parameter);
+        let log = match log {
+            LogFactor::None => Formula::one(),
+            LogFactor::Log2 => symbol.log2(),
+            LogFactor::Log2Squared => symbol.log2().power(2),
+            LogFactor::CeilLog2 => symbol.log2().ceil(),
         };
-        factors.iter().map(factor).fold(Formula::one(), |product, factor| product * factor)
-    }
+        symbol.power(display_exponent(exponent)) * log
+    };
+    factors.map(factor).fold(Formula::one(), |product, factor| product * factor)
 }
 
 fn same_form(a: &EnsembleMember, b: &EnsembleMember) -> bool {
@@ -129,4 +140,16 @@ fn display_exponent(exponent: f64) -> Rational {
     let whole = |under: &i64| ((exponent * *under as f64) - (exponent * *under as f64).round()).abs() < 1e-9;
     let simple = (1..=MAX_DENOMINATOR).find(whole).and_then(|under| Rational::new((exponent * under as f64).round() as i64, under));
     simple.or_else(|| Rational::from_f64_shortest((exponent * 1e3).round() / 1e3)).unwrap_or(Rational::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponents_are_simple_fractions_where_they_can_be() {
+        assert_eq!(display_exponent(1.5), Rational::new(3, 2).unwrap());
+        assert_eq!(display_exponent(-1.0 / 3.0), Rational::new(-1, 3).unwrap());
+        assert_eq!(display_exponent(2.84371).to_f64(), 2.844);
+    }
 }

@@ -1,15 +1,18 @@
 //! A fitted scaling model: weighted hypotheses, the one to display, and predictions from all of them.
 
-use super::averaging::{LawAverage, LawSample, SampledForm};
+use super::averaging::{FormAverage, FormSample, SampledForm};
 use super::cholesky::CholeskyFactor;
 use super::correction::KrigingCorrection;
 use super::ensemble_member::{EnsembleMember, TermFactor};
+use crate::measurements::DataPoint;
 use crate::split_mix::SplitMix64;
 use crate::stats::{fast_normal_cdf, normal_quantile, normal_to_student, student_to_normal};
 use serde::{Deserialize, Serialize};
 
-/// A formula with a smaller error, in percent, is good enough for what it says.
+/// A formula with a smaller mean error, in percent, is good enough for what it says.
 const MIN_MISFIT_PERCENT: f64 = 10.0;
+/// A mean error of this many times the spread of repetitions is no scatter.
+const MISFIT_SPREADS: f64 = 2.0;
 
 /// The noise of the measurements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,7 +23,7 @@ pub struct NoiseEstimate {
     pub growth: f64,
     /// The spread of repetitions at one point in percent, if there are any.
     pub repetitions_percent: Option<f64>,
-    /// The number of outliers among the repetitions.
+    /// The number of outliers among the repetitions; where there are any, the median of the repetitions counts.
     pub outliers: usize,
 }
 
@@ -59,12 +62,15 @@ pub struct ScalingModel {
     pub unexplained: Option<ModelDiscrepancy>,
     /// The confidence level of the intervals.
     pub confidence: f64,
+    /// The single runs that are left out, since something else had slowed them down: one value each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disturbed: Vec<DataPoint>,
     /// The model of large values of a parameter, if the growth changes within the measured range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beyond: Option<ExtrapolationModel>,
-    /// All laws that explain the measurements, with up to three parameters: what intervals come from.
+    /// All forms that explain the measurements, with up to three parameters: what intervals come from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub average: Option<LawAverage>,
+    pub average: Option<FormAverage>,
 }
 
 /// The discrepancy between all hypotheses and the truth, as a relative standard deviation.
@@ -114,8 +120,9 @@ impl ScalingModel {
         let Some(average) = &self.average else { return own };
         let tail = 0.5 * (1.0 - confidence);
         let [low, quarter, three_quarters, high] = average.quantiles(x, measured, [tail, 0.25, 0.75, 1.0 - tail]);
-        // The formula that was found is the better guess, as far as the laws together do not contradict it.
-        [low, own[1].clamp(quarter, three_quarters), high]
+        // The formula that was found is the better guess, as far as the forms together do not contradict it. Numbers may be undefined here,
+        // far outside the measured range.
+        [low, own[1].max(quarter).min(three_quarters), high]
     }
 
     fn ensemble_quantiles(&self, x: &[f64], measured: bool, confidence: f64) -> [f64; 3] {
@@ -127,16 +134,25 @@ impl ScalingModel {
         let (low, high) = (mixture_quantile(&components, tail), mixture_quantile(&components, 1.0 - tail));
         let factor = self.correction.as_ref().map_or(1.0, |c| c.factor_at(x));
         // Measurements are positive, which the mixture components do not know.
-        [low, weighted_median(components).clamp(low, high), high].map(|value| (factor * value).max(0.0))
+        [low, weighted_median(components).max(low).min(high), high].map(|value| (factor * value).max(0.0))
     }
 
-    /// Whether the displayed formula contradicts the laws that explain the measurements, within the measured range.
+    /// Whether the displayed formula does not fit: its error is large, and no scatter, because repetitions differ by much less, the errors have a
+    /// pattern, or it contradicts the forms that explain the measurements, within the measured range.
     pub fn is_contradicted(&self) -> bool {
+        let error = self.error_percent.in_sample;
+        let exceeds_repetitions = || self.noise.repetitions_percent.is_some_and(|spread| error > MISFIT_SPREADS * spread);
+        let has_pattern = || self.unexplained.as_ref().is_some_and(|unexplained| unexplained.within > 0.0);
+        let is_outside = || self.average.as_ref().is_some_and(|average| self.is_outside(average));
+        error > MIN_MISFIT_PERCENT && (exceeds_repetitions() || has_pattern() || is_outside())
+    }
+
+    /// Whether the displayed formula is outside of the interval of an average, somewhere in the measured range.
+    fn is_outside(&self, average: &FormAverage) -> bool {
         /// The values of each parameter at which they are compared.
         const VALUES: i32 = 9;
         /// By how much the formula may be outside of the interval.
         const TOLERANCE: f64 = 1.1;
-        let Some(average) = &self.average else { return false };
         let values = |(low, high): (&f64, &f64)| -> Vec<f64> {
             (0..VALUES).map(|step| low * (high / low).powf(f64::from(step) / f64::from(VALUES - 1))).collect()
         };
@@ -151,14 +167,27 @@ impl ScalingModel {
             let (shown, _) = model.shown.value_and_error_at(x, &model.reference);
             !(low / TOLERANCE..=high * TOLERANCE).contains(&shown)
         };
-        self.error_percent.in_sample > MIN_MISFIT_PERCENT && settings.iter().any(is_outside)
+        settings.iter().any(is_outside)
     }
 
-    /// Whether the displayed formula is so far from measurements without repetitions that it is unknown whether they scatter or follow another law.
+    /// Whether the displayed formula is so far from measurements without repetitions that it is unknown whether they scatter or follow another form.
     pub fn is_undecided(&self) -> bool {
         /// Runs seldom scatter by more, in percent.
         const USUAL_SCATTER_PERCENT: f64 = 25.0;
         self.noise.repetitions_percent.is_none() && self.error_percent.in_sample > USUAL_SCATTER_PERCENT
+    }
+
+    /// The forms that were tried, in words.
+    pub fn tried_forms(&self) -> &'static str {
+        match (&self.average, self.parameters.len()) {
+            (Some(_), 1) => {
+                "sums of up to three terms (powers with and without a logarithm), with a step or a switch to another term between any two \
+                 of at least four values, and saturation"
+            }
+            (Some(_), _) => "sums of up to four products of powers and logarithms",
+            (None, 1) => "sums of a constant and two terms (powers with and without a logarithm), and another one for the largest values",
+            (None, _) => "sums of a constant and products of powers and logarithms",
+        }
     }
 
     /// The model that applies at a setting: this one, or the extrapolation model.
@@ -182,13 +211,13 @@ impl ScalingModel {
         MixtureComponent { weight: member.weight, location: middle, scale: spread, freedom: member.freedom }
     }
 
-    /// Samples a curve from the posterior: a law, and coefficients for its terms.
+    /// Samples a curve from the posterior: a form, and coefficients for its terms.
     pub fn sample_curve(&self, random: &mut SplitMix64) -> PosteriorCurve<'_> {
         if let Some(average) = &self.average {
             let (form, sample) = average.sample_at(random.uniform());
             return PosteriorCurve {
                 model: self,
-                law: SampledLaw::Averaged { average, form, sample },
+                source: CurveSource::Averaged { average, form, sample },
                 deviation: random.standard_normal(),
             };
         }
@@ -205,7 +234,7 @@ impl ScalingModel {
         let coefficients = member.coefficients.iter().zip(root.multiply(&normals)).map(|(middle, error)| middle + error).collect();
         let deviation = random.standard_normal();
         let beyond = self.beyond.as_ref().map(|b| Box::new(b.model.sample_curve(random)));
-        PosteriorCurve { model: self, law: SampledLaw::Member { member, coefficients, beyond }, deviation }
+        PosteriorCurve { model: self, source: CurveSource::Member { member, coefficients, beyond }, deviation }
     }
 }
 
@@ -213,25 +242,25 @@ impl ScalingModel {
 #[derive(Debug, Clone)]
 pub struct PosteriorCurve<'a> {
     model: &'a ScalingModel,
-    law: SampledLaw<'a>,
+    source: CurveSource<'a>,
     /// Its discrepancy from the formula, in standard deviations.
     deviation: f64,
 }
 
 /// Where a sampled curve comes from.
 #[derive(Debug, Clone)]
-enum SampledLaw<'a> {
-    Averaged { average: &'a LawAverage, form: &'a SampledForm, sample: &'a LawSample },
+enum CurveSource<'a> {
+    Averaged { average: &'a FormAverage, form: &'a SampledForm, sample: &'a FormSample },
     Member { member: &'a EnsembleMember, coefficients: Vec<f64>, beyond: Option<Box<PosteriorCurve<'a>>> },
 }
 
 impl PosteriorCurve<'_> {
     /// Its value at a setting, which is never negative.
     pub fn value_at(&self, x: &[f64]) -> f64 {
-        let (member, coefficients) = match &self.law {
-            SampledLaw::Averaged { average, form, sample } => return average.sample_value_at(form, sample, self.deviation, x),
-            SampledLaw::Member { beyond: Some(beyond), .. } if self.model.extrapolation_model(x).is_some() => return beyond.value_at(x),
-            SampledLaw::Member { member, coefficients, .. } => (member, coefficients),
+        let (member, coefficients) = match &self.source {
+            CurveSource::Averaged { average, form, sample } => return average.sample_value_at(form, sample, self.deviation, x),
+            CurveSource::Member { beyond: Some(beyond), .. } if self.model.extrapolation_model(x).is_some() => return beyond.value_at(x),
+            CurveSource::Member { member, coefficients, .. } => (member, coefficients),
         };
         let term = |t: &Vec<TermFactor>| t.iter().map(|f| f.value_at(x, &self.model.reference)).product::<f64>();
         let value: f64 = member.terms.iter().zip(coefficients).map(|(t, c)| c * term(t)).sum();

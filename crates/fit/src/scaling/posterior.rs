@@ -7,6 +7,7 @@ use super::ensemble_member::EnsembleMember;
 use super::hypothesis::Hypothesis;
 use super::least_squares::{LeastSquaresSolver, back_substitute};
 use super::prior;
+use super::quasi_random::AdditiveSequence;
 use super::refine::{Exponents, FittedHypothesis};
 use super::scoring::{HypothesisScorer, inverse_row};
 use crate::stats::normal_quantile;
@@ -249,11 +250,8 @@ fn extend_simple_exponents(
     scored.into_iter().map(longer).collect()
 }
 
-/// Quasi-random points of a normal distribution: Roberts's additive sequence through the normal quantile.
+/// Quasi-random points of a normal distribution.
 fn quasi_random_normals(dimensions: usize, count: usize) -> impl Iterator<Item = Exponents> {
-    let golden = (0..40).fold(2.0_f64, |g, _| (1.0 + g).powf(1.0 / (dimensions as f64 + 1.0)));
-    (1..=count).map(move |i| {
-        let share = |d: usize| (0.5 + golden.powi(-(d as i32)) * i as f64).fract();
-        (1..=dimensions).map(|d| normal_quantile(share(d).clamp(1e-6, 1.0 - 1e-6))).collect()
-    })
+    let sequence = AdditiveSequence::new(dimensions);
+    (1..=count).map(move |point| (0..dimensions).map(|coordinate| normal_quantile(sequence.coordinate(point, coordinate))).collect())
 }

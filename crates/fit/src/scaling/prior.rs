@@ -1,7 +1,7 @@
 //! Prior probabilities of exponents.
 //!
 //! Program costs mostly grow with simple powers: 1, 2, 3, 1/2, 3/2, with or without a logarithm. Half of the prior mass is on such simple
-//! exponents, the rest is spread over all real ones, so a simple law is chosen when the measurements support it and only then.
+//! exponents, the rest is spread over all real ones, so a simple form is chosen when the measurements support it and only then.
 
 use super::hypothesis::LogFactor;
 use crate::measurements::ParameterKind;

@@ -29,7 +29,21 @@ impl ArchiveError {
 pub(super) fn little_endian<const SIZE: usize>(bytes: &[u8], offset: usize) -> Result<u64, ArchiveError> {
     let field = offset.checked_add(SIZE).and_then(|end| bytes.get(offset..end));
     let field = field.ok_or_else(|| ArchiveError::new(bytes.len(), "the file ends too early"))?;
-    Ok(field.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+    Ok(from_le_bytes(field))
+}
+
+/// The number in these bytes, of which the first is the lowest.
+pub(super) fn from_le_bytes(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, push_byte)
+}
+
+/// The number in these bytes, of which the first is the highest.
+pub(super) fn from_be_bytes(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, push_byte)
+}
+
+fn push_byte(value: u64, byte: &u8) -> u64 {
+    value << 8 | u64::from(*byte)
 }
 
 /// A part of some bytes; an error if they end before it.
@@ -161,7 +175,7 @@ pub(super) fn find_tar_member<'a>(bytes: &'a [u8], name: &str) -> Result<Option<
 /// A size in octal digits, or in binary if the first bit is set.
 fn tar_size(field: &[u8]) -> Option<u64> {
     if field[0] == 0x80 {
-        return Some(field[4..].iter().fold(0, |size, byte| size << 8 | u64::from(*byte)));
+        return Some(from_be_bytes(&field[4..]));
     }
     let digits = field.iter().skip_while(|byte| **byte == b' ').take_while(|byte| !matches!(**byte, 0 | b' '));
     digits.copied().try_fold(0_u64, |size, digit| matches!(digit, b'0'..=b'7').then(|| size << 3 | u64::from(digit - b'0')))

@@ -1,5 +1,6 @@
 //! Tables with a header: cells separated by comma, semicolon or tab, units in the header.
 
+use super::cells::{CsvCell, UnclosedQuote, find_separator, is_data, split_cells};
 use super::decimal::decimal_point;
 use super::error::{TableError, TableProblem, TableSource};
 use super::unit::{self, MeasurementUnit};
@@ -8,18 +9,12 @@ use crate::measurements::{DataPoint, Measurements};
 use crate::quantity_kind::QuantityKind;
 use std::ops::Range;
 
-/// A cell: its byte range, and its text without quotes.
-struct CsvCell {
-    span: Range<usize>,
-    text: String,
-}
-
 /// Reads the requested columns.
 pub(super) fn read(source: TableSource, columns: &TableColumns) -> Result<MeasurementSeries, TableError> {
-    let mut lines = source.lines().filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
+    let mut lines = source.lines().filter(|(_, line)| is_data(line));
     let (header_at, header_line) = lines.next().ok_or_else(|| source.error_in_table(TableProblem::Empty))?;
-    let separator = [';', '\t', ','].into_iter().find(|s| header_line.contains(*s)).unwrap_or(',');
-    let header = split_cells(&source, header_at.clone(), separator)?;
+    let separator = find_separator(header_line);
+    let header = split_line(&source, header_at.clone(), separator)?;
     let names: Vec<String> = header.iter().map(|cell| unit::split_header(&cell.text).0.to_owned()).collect();
     if let Some(twice) = (1..names.len()).find(|i| names[..*i].contains(&names[*i])) {
         return Err(source.error_at(header[twice].span.clone(), TableProblem::DuplicateColumn(names[twice].clone())));
@@ -33,7 +28,7 @@ pub(super) fn read(source: TableSource, columns: &TableColumns) -> Result<Measur
     let unit = value_unit(columns, &header[value].text).map_err(|problem| source.error_at(header[value].span.clone(), problem))?;
     let mut points = Vec::new();
     for (at, _) in lines {
-        let cells = split_cells(&source, at.clone(), separator)?;
+        let cells = split_line(&source, at.clone(), separator)?;
         if cells.len() != header.len() {
             return Err(source.error_at(at, TableProblem::CellCount { have: cells.len(), need: header.len() }));
         }
@@ -78,26 +73,10 @@ fn positive_number(source: &TableSource, cell: &CsvCell, what: &str, separator: 
     Ok(value)
 }
 
-/// Splits a line into cells; quotes protect separators, and a doubled quote stands for one.
-fn split_cells(source: &TableSource, line: Range<usize>, separator: char) -> Result<Vec<CsvCell>, TableError> {
-    let mut cells = Vec::new();
-    let (mut begin, mut text, mut quoted) = (line.start, String::new(), false);
-    let mut characters = source.text[line.clone()].char_indices().peekable();
-    while let Some((offset, c)) = characters.next() {
-        match c {
-            '"' if quoted && characters.next_if(|(_, next)| *next == '"').is_some() => text.push('"'),
-            '"' => quoted = !quoted,
-            c if c == separator && !quoted => {
-                let end = line.start + offset;
-                cells.push(CsvCell { span: begin..end, text: std::mem::take(&mut text) });
-                begin = end + c.len_utf8();
-            }
-            c => text.push(c),
-        }
-    }
-    if quoted {
-        return Err(source.error_at(begin..line.end, TableProblem::UnclosedQuote));
-    }
-    cells.push(CsvCell { span: begin..line.end, text });
-    Ok(cells)
+/// The cells of the line at a byte range, with their ranges in the table.
+fn split_line(source: &TableSource, line: Range<usize>, separator: char) -> Result<Vec<CsvCell>, TableError> {
+    let in_table = |span: Range<usize>| line.start + span.start..line.start + span.end;
+    let cells = split_cells(&source.text[line.clone()], separator)
+        .map_err(|UnclosedQuote(begin)| source.error_at(line.start + begin..line.end, TableProblem::UnclosedQuote))?;
+    Ok(cells.into_iter().map(|cell| CsvCell { span: in_table(cell.span), ..cell }).collect())
 }

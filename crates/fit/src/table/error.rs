@@ -92,6 +92,14 @@ pub enum TableProblem {
         /// The number of parameters.
         need: usize,
     },
+    /// A line has other parameters than the first one.
+    #[error("the parameters are {}, but those of the first line are {}", quote_names(have), quote_names(need))]
+    OtherParameters {
+        /// The parameters of the line.
+        have: Vec<String>,
+        /// The parameters of the first line.
+        need: Vec<String>,
+    },
     /// The number of data lines differs from the number of points.
     #[error("{have} lines of data for {need} points{}", of_region(region))]
     DataLines {
@@ -191,10 +199,20 @@ impl<'a> TableSource<'a> {
 
     /// Fails unless the number at a byte range is positive and finite.
     pub(super) fn check_positive(&self, at: Range<usize>, value: f64, what: &str) -> Result<(), TableError> {
+        self.positive_problem(at.clone(), value, what).map_or(Ok(()), |problem| Err(self.error_at(at, problem)))
+    }
+
+    /// What is wrong with the number at a byte range, unless it is positive and finite.
+    pub(super) fn positive_problem(&self, at: Range<usize>, value: f64, what: &str) -> Option<TableProblem> {
         match value {
-            v if !v.is_finite() => Err(self.error_at(at.clone(), TableProblem::NotANumber(self.text[at].trim().to_owned()))),
-            v if v <= 0.0 => Err(self.error_at(at, TableProblem::NotPositive { what: what.to_owned(), value })),
-            _ => Ok(()),
+            v if !v.is_finite() => Some(TableProblem::NotANumber(self.text[at].trim().to_owned())),
+            v if v <= 0.0 => Some(TableProblem::NotPositive { what: what.to_owned(), value }),
+            _ => None,
         }
+    }
+
+    /// An error in the line with this index, from 0. To find the line of a byte range, all bytes before it are read.
+    pub(super) fn error_in_line(&self, index: usize, problem: TableProblem) -> TableError {
+        self.error_in_table(problem).at_line(1 + index)
     }
 }

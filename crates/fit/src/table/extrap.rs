@@ -21,7 +21,7 @@ pub(super) fn read(source: TableSource) -> Result<Vec<Result<MeasurementSeries, 
     let mut points: Vec<Vec<f64>> = Vec::new();
     let mut regions: Vec<RegionData> = Vec::new();
     let (mut region, mut metric, mut open) = (String::new(), String::new(), false);
-    for (at, line) in source.lines() {
+    for (number, (at, line)) in source.lines().enumerate() {
         let trimmed = line.trim();
         if trimmed.is_empty() || trimmed.starts_with('#') {
             continue;
@@ -45,7 +45,7 @@ pub(super) fn read(source: TableSource) -> Result<Vec<Result<MeasurementSeries, 
                 }
                 let values = parse_numbers(&source, rest)?;
                 if let Some(current) = regions.last_mut() {
-                    current.add(&source, values);
+                    current.add(&source, number, values);
                     if current.values.len() > points.len() {
                         return Err(source.error_at(at, data_line_mismatch(current, &points)));
                     }
@@ -61,9 +61,9 @@ pub(super) fn read(source: TableSource) -> Result<Vec<Result<MeasurementSeries, 
 }
 
 impl RegionData {
-    fn add(&mut self, source: &TableSource, values: Vec<(Range<usize>, f64)>) {
-        let unusable = values.iter().find_map(|(at, value)| source.check_positive(at.clone(), *value, "a value").err());
-        self.error = self.error.take().or(unusable);
+    fn add(&mut self, source: &TableSource, line: usize, values: Vec<(Range<usize>, f64)>) {
+        let problem = values.iter().find_map(|(at, value)| source.positive_problem(at.clone(), *value, "a value"));
+        self.error = self.error.take().or_else(|| Some(source.error_in_line(line, problem?)));
         self.values.push(values.into_iter().map(|(_, value)| value).collect());
     }
 }

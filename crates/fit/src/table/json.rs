@@ -204,10 +204,12 @@ fn read_measurement_lines(
         let line = parse(text).map_err(|e| json_error(&source, number, &e))?;
         let names = parameters.get_or_insert_with(|| line.params.keys().cloned().collect());
         if !names.iter().eq(line.params.keys()) {
-            return Err(source.error_at(at, TableProblem::Dimensions { have: line.params.len(), need: names.len() }));
+            let problem = TableProblem::OtherParameters { have: line.params.into_keys().collect(), need: names.clone() };
+            return Err(source.error_in_line(number, problem));
         }
-        if let Some(error) = line.params.values().chain(&line.value).find_map(|v| source.check_positive(at.clone(), *v, "a number").err()) {
-            gathered.reject(&line.callpath, &line.metric, error);
+        let mut numbers = line.params.values().chain(&line.value);
+        if let Some(problem) = numbers.find_map(|v| source.positive_problem(at.clone(), *v, "a number")) {
+            gathered.reject(&line.callpath, &line.metric, source.error_in_line(number, problem));
         }
         gathered.add(&line.callpath, &line.metric, DataPoint { at: line.params.into_values().collect(), values: line.value });
     }

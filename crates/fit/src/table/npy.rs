@@ -1,6 +1,6 @@
 //! Arrays of numpy (`.npy`), as Extra-P saves single values: an array of repetitions, or of repetitions times processes.
 
-use super::archive::{ArchiveError, little_endian, slice};
+use super::archive::{ArchiveError, from_le_bytes, little_endian, slice};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -44,16 +44,12 @@ type ArrayElement = (usize, fn(&[u8]) -> f64);
 fn number_type(rest: &str) -> Option<ArrayElement> {
     let word = rest.trim_start().strip_prefix('\'')?.split('\'').next()?;
     Some(match word {
-        "<f8" => (8, |bytes| f64::from_bits(unsigned(bytes))),
-        "<f4" => (4, |bytes| f64::from(f32::from_bits(unsigned(bytes) as u32))),
-        "<i8" => (8, |bytes| unsigned(bytes) as i64 as f64),
-        "<i4" => (4, |bytes| f64::from(unsigned(bytes) as u32 as i32)),
-        "<u8" => (8, |bytes| unsigned(bytes) as f64),
-        "<u4" => (4, |bytes| unsigned(bytes) as f64),
+        "<f8" => (8, |bytes| f64::from_bits(from_le_bytes(bytes))),
+        "<f4" => (4, |bytes| f64::from(f32::from_bits(from_le_bytes(bytes) as u32))),
+        "<i8" => (8, |bytes| from_le_bytes(bytes) as i64 as f64),
+        "<i4" => (4, |bytes| f64::from(from_le_bytes(bytes) as u32 as i32)),
+        "<u8" => (8, |bytes| from_le_bytes(bytes) as f64),
+        "<u4" => (4, |bytes| from_le_bytes(bytes) as f64),
         _ => return None,
     })
-}
-
-fn unsigned(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }

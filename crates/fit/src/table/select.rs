@@ -1,5 +1,6 @@
 //! What of a table is read: whether it has a header, and which of its rows count.
 
+use super::cells::{find_separator, is_data, split_cells};
 use super::decimal::decimal_point;
 use std::path::Path;
 
@@ -35,14 +36,10 @@ pub fn filter_rows(name: &str, text: &str, column: &str, value: &str) -> Result<
     let separator = find_separator(header);
     let number = |text: &str| decimal_point(text, separator).parse::<f64>().ok();
     let same = |cell: &str| cell == value || number(cell).zip(number(value)).is_some_and(|(a, b)| a == b);
-    let has_value = |line: &str| split_cells(line, separator).get(index).is_some_and(|cell| same(cell));
+    // A line that cannot be split stays, and is an error later.
+    let has_value = |line: &str| cell_texts(line, separator).is_none_or(|cells| cells.get(index).is_some_and(|cell| same(cell)));
     let is_kept = |line: &str| line == header || !is_data(line) || has_value(line);
     Ok(text.lines().map(|line| if is_kept(line) { format!("{line}\n") } else { "\n".into() }).collect())
-}
-
-/// Whether a line is neither empty nor a comment.
-fn is_data(line: &str) -> bool {
-    !line.trim().is_empty() && !line.trim_start().starts_with('#')
 }
 
 /// The columns of a table, by its header.
@@ -53,22 +50,12 @@ pub fn column_names(text: &str) -> Vec<String> {
 /// The header of a table, and its columns.
 fn split_header(text: &str) -> (&str, Vec<String>) {
     let header = text.lines().find(|line| is_data(line)).unwrap_or_default();
-    (header, split_cells(header, find_separator(header)))
+    (header, cell_texts(header, find_separator(header)).unwrap_or_default())
 }
 
-/// The cell separator of a table with this header.
-fn find_separator(header: &str) -> char {
-    [';', '\t', ','].into_iter().find(|separator| header.contains(*separator)).unwrap_or(',')
-}
-
-/// Splits a line into cells; quotes protect separators.
-fn split_cells(line: &str, separator: char) -> Vec<String> {
-    let mut quoted = false;
-    let is_end = |c: char| {
-        quoted ^= c == '"';
-        c == separator && !quoted
-    };
-    line.split(is_end).map(|cell| cell.trim().trim_matches('"').to_owned()).collect()
+/// The texts of a line's cells; `None` if a quote is not closed.
+fn cell_texts(line: &str, separator: char) -> Option<Vec<String>> {
+    Some(split_cells(line, separator).ok()?.into_iter().map(|cell| cell.text.trim().to_owned()).collect())
 }
 
 #[cfg(test)]
@@ -83,6 +70,8 @@ mod tests {
         let quoted = "where,n,t\n\"Oslo, north\",1,5\n\"Oslo, south\",2,6\n";
         assert_eq!(filter_rows("t", quoted, "n", "2").unwrap(), "where,n,t\n\n\"Oslo, south\",2,6\n");
         assert_eq!(filter_rows("t", quoted, "where", "Oslo, north").unwrap(), "where,n,t\n\"Oslo, north\",1,5\n\n");
+        let doubled = "where,n\n\"a \"\"b\"\", c\",1\n";
+        assert_eq!(filter_rows("t", doubled, "where", "a \"b\", c").unwrap(), doubled);
         let error = filter_rows("t", text, "size", "2").unwrap_err().to_string();
         assert!(error.contains("no column `size`"), "{error}");
     }

@@ -8,6 +8,11 @@ fn columns(parameters: &[&str], value: &str, unit: Option<&str>) -> TableColumns
     TableColumns { parameters, value: value.into(), unit: unit.map(str::to_owned), kinds: Vec::new() }
 }
 
+/// All series of a file, or its first error.
+fn read_extrap(name: &str, text: &str) -> Result<Vec<MeasurementSeries>, TableError> {
+    read_extrap_series(name, text)?.into_iter().map(|read| read.map_err(|refused| *refused.error)).collect()
+}
+
 fn point(at: &[f64], values: &[f64]) -> DataPoint {
     DataPoint { at: at.to_vec(), values: values.to_vec() }
 }
@@ -192,8 +197,11 @@ fn json_lines_are_put_together_by_region_metric_and_point() {
     assert_eq!(series[0].measurements.points(), [point(&[2.0], &[1.0, 2.0])]);
     let wrong = read_extrap("t.jsonl", "{\"params\": {\"p\": 2}, \"value\": 1}\n{\"params\": {\"p\": 2}, \"value\": \"x\"}\n").unwrap_err();
     assert_eq!(wrong.line, Some(2));
+    let line = |value: i32| format!("{{\"params\": {{\"p\": 2}}, \"value\": {value}}}\n");
+    let negative = read_extrap("t.jsonl", &format!("{}\n{}{}", line(1), line(-1), line(-2))).unwrap_err();
+    assert_eq!((negative.line, negative.problem), (Some(3), TableProblem::NotPositive { what: "a number".into(), value: -1.0 }));
     let other = read_extrap("t.jsonl", "{\"params\": {\"p\": 2}, \"value\": 1}\n{\"params\": {\"n\": 2}, \"value\": 1}\n").unwrap_err();
-    assert_eq!((other.line, other.problem), (Some(2), TableProblem::Dimensions { have: 1, need: 1 }));
+    assert_eq!(other.to_string(), "t.jsonl:2: the parameters are `n`, but those of the first line are `p`");
 }
 
 #[test]

@@ -7,8 +7,8 @@ use sintonia_fit::quantity_kind::QuantityKind;
 use sintonia_formula::{Formula, ParseError};
 use sintonia_toml_file::TomlDocument;
 
-use super::FORMAT;
 use super::error::ModelFileError;
+use super::{BASES, FORMAT, PART_KINDS};
 use crate::curve::FittedCurve;
 use crate::fitted_term::FittedTerm;
 use crate::host_effects::{HostEffects, SchedulingTime};
@@ -17,14 +17,9 @@ use crate::model::{
     ReferenceMachine, RoleLimit,
 };
 use crate::working_set::{CacheHierarchy, CacheLevel, WorkingSet};
-use sintonia_insight::program_part::PartKind;
 
 type TomlTable<'a> = sintonia_toml_file::TomlTable<'a, ModelFileError>;
 type TomlValue<'a> = sintonia_toml_file::TomlValue<'a, ModelFileError>;
-
-const BASES: [(&str, PredictionBasis); 2] = [("parts", PredictionBasis::Parts), ("whole", PredictionBasis::Whole)];
-const KINDS: [(&str, PartKind); 3] =
-    [("computation", PartKind::Computation), ("communication", PartKind::Communication), ("other", PartKind::Other)];
 
 /// Parses the models of a file: its own tables, or those of each `[[series]]`.
 pub(super) fn parse_models(text: &str, path: &Path) -> Result<Vec<PerformanceModel>, ModelFileError> {
@@ -35,6 +30,9 @@ pub(super) fn parse_models(text: &str, path: &Path) -> Result<Vec<PerformanceMod
         None => Ok(vec![parse_model(file)?]),
         Some(list) => {
             let models = parse_list(Some(list), |series| parse_model(series.table("in [[series]]")?))?;
+            if models.is_empty() {
+                return Err(list.error("there is no series, so there is no model".to_owned()));
+            }
             file.finish().map(|()| models)
         }
     }
@@ -128,7 +126,13 @@ fn parse_machine(value: TomlValue) -> Result<ReferenceMachine, ModelFileError> {
     let mut table = value.table("in [machine]")?;
     let costs = parse_numbers(table.take("costs"), "in [machine.costs]", "a cost", POSITIVE)?;
     let disturbance = table.take("disturbance").map(|value| checked_number(&value, "a disturbance", FROM_ZERO)).transpose()?;
-    let machine = ReferenceMachine { name: table.require("name")?.text()?, costs, disturbance: disturbance.unwrap_or(0.0) };
+    let ranks_per_core = table.take("ranks_per_core").map(|value| checked_number(&value, "a number of ranks", POSITIVE)).transpose()?;
+    let machine = ReferenceMachine {
+        name: table.require("name")?.text()?,
+        costs,
+        disturbance: disturbance.unwrap_or(0.0),
+        ranks_per_core: ranks_per_core.unwrap_or(1.0),
+    };
     table.finish().map(|()| machine)
 }
 
@@ -246,7 +250,7 @@ impl FormulaReader<'_> {
         let mut table = value.table("in [[part]]")?;
         let part = ModelPart {
             name: table.require("name")?.text()?,
-            kind: table.require("kind")?.word(&KINDS)?,
+            kind: table.require("kind")?.word(&PART_KINDS)?,
             share: table.take("share").map_or(Ok(0.0), |share| checked_number(&share, "a share", FROM_ZERO))?,
             term: self.term(&mut table, possible)?,
             calls: table.take("calls").map(|calls| self.calls(calls)).transpose()?,

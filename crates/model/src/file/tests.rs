@@ -54,6 +54,7 @@ fn sample(name: &str, numbers: [f64; 3]) -> PerformanceModel {
             name: "here".into(),
             costs: [("float64 add".to_owned(), numbers[1])].into(),
             disturbance: numbers[1],
+            ranks_per_core: 0.5,
         }),
         host_effects: HostEffects {
             scheduling: Some(SchedulingTime { mean_percent: numbers[1], spread_percent: numbers[0] }),
@@ -69,6 +70,12 @@ fn sample(name: &str, numbers: [f64; 3]) -> PerformanceModel {
         points: vec![MeasuredSetting { at: vec![100.0, 2.0], value: numbers[0] }],
         notes: vec!["line one\nline two".into()],
     }
+}
+
+#[test]
+fn a_file_without_any_series_says_so() {
+    let said = parse("format = 1\nseries = []\n").unwrap_err();
+    assert!(said.starts_with("m.toml:2") && said.contains("there is no series, so there is no model"), "{said}");
 }
 
 proptest! {

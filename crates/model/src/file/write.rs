@@ -5,13 +5,12 @@ use std::fmt::Write;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::FORMAT;
+use super::{BASES, FORMAT, PART_KINDS, word_for};
 use crate::fitted_term::FittedTerm;
 use crate::host_effects::{HostEffects, SchedulingTime};
-use crate::model::{ModelPart, PerformanceModel, PredictionBasis};
+use crate::model::{ModelPart, PerformanceModel};
 use crate::working_set::{CacheLevel, WorkingSet};
 use sintonia_fit::quantity_kind::QuantityKind;
-use sintonia_insight::program_part::PartKind;
 
 /// The model as text.
 pub(super) fn model_to_text(model: &PerformanceModel) -> String {
@@ -99,7 +98,7 @@ fn write_head(model: &PerformanceModel, within: &str, out: &mut String) -> std::
     }
     writeln!(out, "quantity = {}", toml_string(&model.quantity.name))?;
     writeln!(out, "unit = {}", toml_string(&model.quantity.unit))?;
-    let uses = if model.uses == PredictionBasis::Parts { "parts" } else { "whole" };
+    let uses = word_for(&BASES, &model.uses);
     writeln!(out, "uses = {uses:?}  # predictions use the sum of the parts, or the formula of the whole")?;
     writeln!(out, "noise_percent = {}  # the spread of repeated runs", toml_number(model.noise_percent))?;
     writeln!(out, "notes = [{}]", model.notes.iter().map(|note| toml_string(note)).collect::<Vec<_>>().join(", "))?;
@@ -110,6 +109,9 @@ fn write_head(model: &PerformanceModel, within: &str, out: &mut String) -> std::
         writeln!(out, "costs = {{ {} }}", costs.join(", "))?;
         if home.disturbance > 0.0 {
             writeln!(out, "disturbance = {}  # of their measurement", toml_number(home.disturbance))?;
+        }
+        if home.ranks_per_core != 1.0 {
+            writeln!(out, "ranks_per_core = {}  # on a node, at most", toml_number(home.ranks_per_core))?;
         }
     }
     Ok(())
@@ -158,11 +160,7 @@ fn describe_subject(model: &PerformanceModel) -> String {
 }
 
 fn write_part(part: &ModelPart, within: &str, out: &mut String) -> std::fmt::Result {
-    let kind = match part.kind {
-        PartKind::Computation => "computation",
-        PartKind::Communication => "communication",
-        PartKind::Other => "other",
-    };
+    let kind = word_for(&PART_KINDS, &part.kind);
     writeln!(out, "\n[[{within}part]]\nname = {}\nkind = {kind:?}\nshare = {}", toml_string(&part.name), toml_number(part.share))?;
     write_term(&part.term, out)?;
     if let Some(calls) = &part.calls {

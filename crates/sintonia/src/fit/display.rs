@@ -23,7 +23,7 @@ const FORMULA_WIDTH: usize = 70;
 /// All results.
 pub(super) fn render(found: &[FitResult], written: Option<&Path>) -> String {
     if found.len() > MAX_SHOWN_SERIES {
-        return join_sections([series_section(found), next_steps(&found[0], written)]);
+        return join_sections([series_section(found), series_remarks(found), next_steps(&found[0], written)]);
     }
     let plots = found.len() == 1;
     found.iter().map(|found| render_one(found, written, plots)).collect::<Vec<_>>().join("\n")
@@ -41,6 +41,12 @@ fn series_section(found: &[FitResult]) -> Vec<String> {
         TextColumn::left("formula", each(&|model| truncate_end(formula(model).trim_end(), FORMULA_WIDTH))),
     ]));
     lines
+}
+
+/// The remarks about all series, each with the name of its own.
+fn series_remarks(found: &[FitResult]) -> Vec<String> {
+    let named = |found: &FitResult| found.model.notes.iter().map(|note| format!("{}: {note}", found.model.name)).collect::<Vec<_>>();
+    remarks(&found.iter().flat_map(named).collect::<Vec<String>>())
 }
 
 /// The measured range of each parameter, and what it is.

@@ -34,9 +34,7 @@ struct FormulaJson<'a> {
     kind: Option<PartKind>,
     #[serde(skip_serializing_if = "Option::is_none")]
     share: Option<f64>,
-    /// Of the total; its parts and roles have the same.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unit: Option<&'a str>,
+    unit: &'a str,
     formula: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     terms: Vec<TermJson>,
@@ -48,6 +46,17 @@ struct FormulaJson<'a> {
     error_percent: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     calls: Option<CallFormulasJson<'a>>,
+    /// Of a model, not of its parts and roles.
+    #[serde(flatten)]
+    about: Option<ModelMetadataJson<'a>>,
+}
+
+/// What holds for all formulas of a model.
+#[derive(Serialize)]
+struct ModelMetadataJson<'a> {
+    parameters: &'a [MeasuredParameter],
+    noise_percent: f64,
+    notes: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -71,7 +80,9 @@ struct PieceJson {
 struct CallFormulasJson<'a> {
     operation: &'a str,
     count: String,
+    count_unit: &'static str,
     bytes: String,
+    bytes_unit: &'static str,
 }
 
 #[derive(Serialize)]
@@ -101,15 +112,15 @@ impl<'a> FitJson<'a> {
 }
 
 fn model_formulas(found: &FitResult) -> Vec<FormulaJson<'_>> {
-    let model = &found.model;
+    let (model, unit) = (&found.model, found.model.quantity.unit.as_str());
     let coefficient = |one: &FormCoefficient| [one.estimate.low, one.estimate.value, one.estimate.high];
     let own = model.whole.as_ref().filter(|_| model.uses == PredictionBasis::Whole);
     let whole = FormulaJson {
-        unit: Some(&model.quantity.unit),
         formula: model.formula().to_string(),
         coefficients: found.coefficients.iter().map(|one| (one.name.as_str(), coefficient(one))).collect(),
         error_percent: model.error_percent().or(model.whole.as_ref().and_then(|whole| whole.error_percent)),
-        ..FormulaJson::new(&model.name, own)
+        about: Some(ModelMetadataJson { parameters: &model.parameters, noise_percent: model.noise_percent, notes: &model.notes }),
+        ..FormulaJson::new(&model.name, unit, own)
     };
     let parts = model.parts.iter().map(|part| FormulaJson {
         kind: Some(part.kind),
@@ -117,28 +128,31 @@ fn model_formulas(found: &FitResult) -> Vec<FormulaJson<'_>> {
         calls: part.calls.as_ref().map(|calls| CallFormulasJson {
             operation: &calls.operation,
             count: calls.count.to_string(),
+            count_unit: "count",
             bytes: calls.bytes.to_string(),
+            bytes_unit: "B",
         }),
-        ..FormulaJson::new(&part.name, Some(&part.term))
+        ..FormulaJson::new(&part.name, unit, Some(&part.term))
     });
-    let limits = model.limits.iter().map(|limit| FormulaJson::new(&limit.role, Some(&limit.term)));
+    let limits = model.limits.iter().map(|limit| FormulaJson::new(&limit.role, unit, Some(&limit.term)));
     [whole].into_iter().chain(parts).chain(limits).collect()
 }
 
 impl<'a> FormulaJson<'a> {
-    fn new(name: &'a str, term: Option<&'a FittedTerm>) -> FormulaJson<'a> {
+    fn new(name: &'a str, unit: &'a str, term: Option<&'a FittedTerm>) -> FormulaJson<'a> {
         let curve = term.and_then(|term| term.curve.as_ref());
         FormulaJson {
             name,
             kind: None,
             share: None,
-            unit: None,
+            unit,
             formula: term.map(|term| term.formula.to_string()).unwrap_or_default(),
             terms: curve.map(terms).unwrap_or_default(),
             coefficients: BTreeMap::new(),
             pieces: curve.map(pieces).unwrap_or_default(),
             error_percent: term.and_then(|term| term.error_percent),
             calls: None,
+            about: None,
         }
     }
 }

@@ -23,6 +23,9 @@ pub(super) fn fit_table(args: &FitArgs) -> Result<Vec<FitResult>, Error> {
     let form = args.curve_form();
     let models = PerformanceModel::from_all_series(&series, &form).into_iter().zip(&series);
     let many = series.len() > 1;
+    if many && args.name.is_some() {
+        usage_error(format!("--name is for one model, but there are {} series: select one with --y and --where", series.len()));
+    }
     keep_usable(models.map(|(model, series)| {
         let about = if many { format!("{name}: {}", series_name(series)) } else { name.clone() };
         let model = model.map_err(|error| Error::Other(format!("{about}: {error}")))?;

@@ -196,7 +196,8 @@ impl ForecastText<'_> {
             } else {
                 format!(
                     "crosses the {cache} cache of {size} at {place}: the data of a rank fits into it there and in no run, so computation may take \
-                     down to 1/{slowdown:.1} of the time; the intervals include that"
+                     as little as {} of the time; the intervals include that",
+                    format_percent(1.0 / slowdown)
                 )
             }
         };

@@ -1,4 +1,4 @@
-//! The terms of laws: products of one factor of each parameter.
+//! The terms of forms: products of one factor of each parameter.
 
 use crate::scaling::hypothesis::LogFactor;
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,11 @@ impl BasisFactor {
         if counts { x.powf(self.exponent) * log } else { 0.0 }
     }
 
+    /// Whether it is one everywhere that it counts.
+    pub(in crate::scaling) fn is_constant(&self) -> bool {
+        self.exponent == 0.0 && self.log == LogFactor::None
+    }
+
     fn is_valid(&self) -> bool {
         self.exponent.is_finite() && [self.above, self.up_to].into_iter().flatten().all(f64::is_finite)
     }
@@ -60,6 +65,10 @@ impl BasisTerm {
     /// Its value.
     pub fn value_at(&self, x: &[f64]) -> f64 {
         self.factors.iter().zip(x).map(|(factor, x)| factor.value_at(*x)).product()
+    }
+
+    pub(super) fn is_constant(&self) -> bool {
+        self.factors.iter().all(BasisFactor::is_constant)
     }
 
     pub(super) fn is_valid(&self, parameters: usize) -> bool {

@@ -56,7 +56,7 @@ pub(super) struct WeighedForm {
 impl<'a> EvidenceProblem<'a> {
     pub(super) fn new(settings: &'a [Vec<f64>], noise: &'a NoiseGrid, candidates: CandidateSets) -> Self {
         let values = candidates.terms.iter().map(|term| settings.iter().map(|x| term.value_at(x)).collect()).collect();
-        let ranges = SettingRange::of_settings(settings);
+        let ranges = SettingRange::from_settings(settings);
         let mut problem = Self { candidates, noise, ranges, settings, values, expected: Vec::new(), systems: Vec::new() };
         problem.set_expected(noise.log_values.clone());
         problem
@@ -65,7 +65,7 @@ impl<'a> EvidenceProblem<'a> {
     /// Linearises relative errors at these values, given by their logarithms.
     pub(super) fn set_expected(&mut self, expected: Vec<f64>) {
         self.expected = expected;
-        let used = TermUse::of_sets(&self.candidates, self.candidates.sets.iter());
+        let used = TermUse::from_sets(&self.candidates, self.candidates.sets.iter());
         self.systems = vec![self.system(0, &used)];
     }
 
@@ -149,7 +149,7 @@ impl<'a> EvidenceProblem<'a> {
     /// These forms at the sizes of noise and discrepancy that may matter, without those less probable than the best by more than this ratio.
     pub(super) fn weigh(&mut self, forms: &[PromisingForm], log_ratio: f64) -> Vec<WeighedForm> {
         let likely = forms.iter().filter(|form| form.is_likely).map(|form| &self.candidates.sets[form.set]);
-        let used = TermUse::of_sets(&self.candidates, likely);
+        let used = TermUse::from_sets(&self.candidates, likely);
         let further: Vec<SystemPair> = (1..self.discrepancies().len()).map(|discrepancy| self.system(discrepancy, &used)).collect();
         self.systems.extend(further);
         let mut weighed = Vec::new();
@@ -198,7 +198,7 @@ struct TermUse {
 }
 
 impl TermUse {
-    fn of_sets<'s>(candidates: &CandidateSets, sets: impl Iterator<Item = &'s CandidateSet>) -> Self {
+    fn from_sets<'s>(candidates: &CandidateSets, sets: impl Iterator<Item = &'s CandidateSet>) -> Self {
         let mut terms = [false, true].map(|_| vec![false; candidates.terms.len()]);
         for set in sets {
             set.terms().for_each(|term| terms[usize::from(set.is_reciprocal)][term] = true);

@@ -3,11 +3,13 @@
 //! Exponents are not on a grid: nodes of importance sampling around the least-squares exponents stand for all of them.
 
 use super::basis_term::{BasisFactor, BasisTerm};
+use crate::scaling::MAX_PARAMETERS;
 use crate::scaling::cholesky::CholeskyFactor;
 use crate::scaling::hypothesis::LogFactor;
+use crate::scaling::quasi_random::AdditiveSequence;
 use crate::stats::{normal_quantile, normal_to_student};
 
-/// The probability of such a law.
+/// The probability of such a form.
 pub(super) const PROBABILITY: f64 = 0.12;
 
 /// The number of nodes.
@@ -24,14 +26,14 @@ const CONSTANT_SHARES: [f64; 10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9,
 /// The least variance of relative errors.
 const MIN_VARIANCE: f64 = 1e-7;
 
-/// A law with given exponents.
+/// A form with given exponents.
 pub(super) struct RealPowerNode {
     pub term: BasisTerm,
     pub with_constant: bool,
     pub log_prior: f64,
 }
 
-/// Nodes of both kinds of laws; none where the settings do not tell the exponents.
+/// Nodes of both kinds of forms; none where the settings do not tell the exponents.
 pub(super) fn nodes(settings: &[Vec<f64>], log_values: &[f64]) -> Vec<RealPowerNode> {
     let parameters = settings.first().map_or(0, Vec::len);
     if settings.len() < parameters + 3 {
@@ -84,8 +86,10 @@ impl PowerFit {
         let deviation = spread * self.variance.sqrt();
         // Errors `L^-T t` have the covariance of the solution; those of the exponents do not depend on the component of the coefficient.
         let log_volume = (1..size).map(|i| (deviation / self.factor.at(i, i)).ln()).sum::<f64>();
+        let sequence = AdditiveSequence::new(MAX_PARAMETERS);
         let node = |index: usize| {
-            let mut draws: Vec<f64> = (1..size).map(|k| normal_to_student(normal_quantile(fraction(index, k)), FREEDOM)).collect();
+            let normal = |coordinate: usize| normal_quantile(sequence.coordinate(index + 1, coordinate));
+            let mut draws: Vec<f64> = (0..size - 1).map(|coordinate| normal_to_student(normal(coordinate), FREEDOM)).collect();
             let log_density = draws.iter().map(|t| log_student_density(*t)).sum::<f64>() - log_volume;
             draws.insert(0, 0.0);
             let errors = self.factor.solve_upper(&draws);
@@ -98,13 +102,6 @@ impl PowerFit {
         };
         (0..NODES).filter_map(node).collect()
     }
-}
-
-/// Coordinate `k` of a sequence that fills the cube evenly (the golden ratio's generalisation by Roberts).
-fn fraction(index: usize, k: usize) -> f64 {
-    /// The root of x^9 = x + 1: for up to eight parameters.
-    const ROOT: f64 = 1.085_070_245_491_450_7;
-    (0.5 + (index + 1) as f64 * ROOT.powi(-(k as i32))).fract().clamp(1e-6, 1.0 - 1e-6)
 }
 
 /// The logarithm of the density of Student's t with [`FREEDOM`] degrees of freedom.

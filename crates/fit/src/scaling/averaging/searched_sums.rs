@@ -2,15 +2,12 @@
 
 use super::basis_term::{BasisFactor, BasisTerm};
 use super::candidates::{CandidateSet, CandidateSets, MAX_TERMS};
-use crate::measurements::Measurements;
-use crate::scaling::design::ExperimentDesign;
 use crate::scaling::ensemble_member::TermFactor;
 use crate::scaling::hypothesis::LogFactor;
-use crate::scaling::noise::SummarisedPoints;
 use crate::scaling::posterior::ScoredMember;
-use crate::scaling::validate::fit_validated;
+use crate::scaling::searched_fit::SearchedFit;
 
-/// The probability that the law is one of all sums that the search may visit.
+/// The probability that the truth is one of all sums that the search may visit.
 const PROBABILITY: f64 = 0.1;
 
 /// A sum with given exponents.
@@ -21,11 +18,8 @@ pub(super) struct SearchedSum {
 }
 
 /// The sums that the search keeps.
-pub(super) fn search(measurements: &Measurements) -> Vec<SearchedSum> {
-    let design = ExperimentDesign::from_measurements(measurements);
-    let summary = SummarisedPoints::from_measurements(measurements);
-    let found = fit_validated(&design, &summary).ensemble.members;
-    let parameters = measurements.parameters().len();
+pub(super) fn from_search(searched: &SearchedFit, parameters: usize) -> Vec<SearchedSum> {
+    let found = &searched.validated.ensemble.members;
     let is_usable = |found: &&ScoredMember| !found.hypothesis.allows_negative && found.hypothesis.n_columns() <= MAX_TERMS;
     let sum = |found: &ScoredMember| SearchedSum {
         terms: found.member.terms.iter().map(|factors| basis_term(factors, parameters)).collect(),

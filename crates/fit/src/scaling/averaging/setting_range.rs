@@ -13,7 +13,7 @@ pub struct SettingRange {
 
 impl SettingRange {
     /// The range of each parameter.
-    pub(super) fn of_settings(settings: &[Vec<f64>]) -> Vec<Self> {
+    pub(super) fn from_settings(settings: &[Vec<f64>]) -> Vec<Self> {
         let none = Self { low: f64::INFINITY, high: f64::NEG_INFINITY };
         let mut ranges = vec![none; settings.first().map_or(0, Vec::len)];
         for setting in settings {

@@ -1,4 +1,4 @@
-//! Laws of several parameters: sums of products of usual factors, and one product of real powers.
+//! Forms of several parameters: sums of products of usual factors, and one product of real powers.
 //!
 //! There are too many sums to weigh all of them. A beam search finds those that leave little: the best sums of each size are joined with the terms
 //! that explain most of what is left.
@@ -10,7 +10,6 @@ use super::real_powers;
 use super::term_prior::{Nature, TERMS, natures};
 use crate::measurements::ParameterKind;
 use crate::scaling::cholesky::CholeskyFactor;
-use crate::scaling::hypothesis::LogFactor;
 use std::collections::BTreeSet;
 
 /// The probability of sums of one to four terms.
@@ -59,14 +58,14 @@ struct NatureWeights {
 
 impl CandidateSets {
     /// Those of several parameters of these kinds that leave little of the measured values, which are given by their logarithms.
-    pub(super) fn of_several_parameters(kinds: &[ParameterKind], settings: &[Vec<f64>], log_values: &[f64]) -> Self {
-        let products = Products::of_kinds(kinds);
+    pub(super) fn from_several_parameters(kinds: &[ParameterKind], settings: &[Vec<f64>], log_values: &[f64]) -> Self {
+        let products = Products::from_kinds(kinds);
         let beam = BeamSearch::new(&products, settings, log_values);
         let sets = beam.run();
         let real = real_powers::nodes(settings, log_values);
         let mut all = Self { terms: products.terms.clone(), sets, families: Vec::new() };
         all.sets.iter_mut().for_each(|set| set.log_prior += (1.0 - real_powers::PROBABILITY).ln());
-        let constant = all.terms.iter().position(is_constant);
+        let constant = all.terms.iter().position(BasisTerm::is_constant);
         for node in real {
             let term = all.add_term(node.term);
             let terms = if node.with_constant { [Some(term), constant] } else { [Some(term), None] };
@@ -77,12 +76,8 @@ impl CandidateSets {
     }
 }
 
-fn is_constant(term: &BasisTerm) -> bool {
-    term.factors().iter().all(|factor| factor.exponent == 0.0 && factor.log == LogFactor::None)
-}
-
 impl Products {
-    fn of_kinds(kinds: &[ParameterKind]) -> Self {
+    fn from_kinds(kinds: &[ParameterKind]) -> Self {
         let limits = if kinds.len() == 2 { LIMITS_OF_TWO_PARAMETERS } else { LIMITS_OF_MORE_PARAMETERS };
         let products = choices(&kinds.iter().map(|kind| usual_factors(*kind, limits.factor_weight)).collect::<Vec<_>>());
         let possible: Vec<Vec<(Nature, f64)>> =

@@ -1,4 +1,4 @@
-//! Laws of one parameter: sums of usual terms, with one real exponent, with a step or a switch to another law, and saturation.
+//! Forms of one parameter: sums of usual terms, with one real exponent, with a step or a switch to another form, and saturation.
 
 use super::basis_term::{BasisFactor, BasisTerm};
 use super::candidates::{CandidateSet, CandidateSets, RealFamily};
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 /// The probability of sums of one, two and three terms.
 const NUMBER_OF_TERMS: [f64; 3] = [0.3, 0.4, 0.3];
-/// The probability that the inverse of a law is a sum: saturation.
+/// The probability that the inverse of the quantity is a sum: saturation.
 const RECIPROCAL: f64 = 0.08;
 /// The probability of a step: a cache or a protocol makes a term dearer from some value on.
 const STEP: f64 = 0.08;
@@ -51,7 +51,7 @@ const CONSTANT_BESIDE_STEP: f64 = 4.0;
 
 impl CandidateSets {
     /// Those of one parameter of this kind, measured at these settings.
-    pub(super) fn of_one_parameter(kind: ParameterKind, settings: &[f64]) -> Self {
+    pub(super) fn from_one_parameter(kind: ParameterKind, settings: &[f64]) -> Self {
         static SMOOTH: [OnceLock<CandidateSets>; 3] = [const { OnceLock::new() }; 3];
         let mut all = SMOOTH[kind as usize].get_or_init(|| Self::smooth(kind)).clone();
         let cuts = cuts(settings);
@@ -117,7 +117,7 @@ impl CandidateSets {
     fn add_reciprocals(&mut self) {
         let pairs = combinations(RECIPROCAL_TERMS.len(), 2).into_iter().filter_map(|pair| {
             let [first, second] = [pair[0], pair[1]].map(|index| RECIPROCAL_TERMS[index]);
-            // A sum of growing terms would be a law that falls.
+            // A sum of growing terms would be a form that falls.
             let bends = first.0 <= 0.0 || second.0 <= 0.0;
             let weight = if [first, second].contains(&(0.0, NoLog)) { 1.0 } else { (-1.0_f64).exp() };
             let terms = [first, second].map(|(exponent, log)| term_index(exponent, log));
@@ -127,7 +127,7 @@ impl CandidateSets {
     }
 
     fn add_steps(&mut self, kind: ParameterKind, cuts: &[f64]) {
-        let nature = Nature::of(kind);
+        let nature = Nature::from_kind(kind);
         let (mut alone, mut beside) = (Vec::new(), Vec::new());
         for (exponent, log) in STEP_TERMS {
             let base = term_index(exponent, log);
@@ -147,7 +147,7 @@ impl CandidateSets {
     }
 
     fn add_switches(&mut self, kind: ParameterKind, cuts: &[f64]) {
-        let nature = Nature::of(kind);
+        let nature = Nature::from_kind(kind);
         let mut sets = Vec::new();
         for cut in cuts {
             let below = STEP_TERMS
@@ -165,7 +165,7 @@ impl CandidateSets {
     }
 }
 
-/// The values at which a law may change: one between any two settings.
+/// The values at which a form may change: one between any two settings.
 fn cuts(settings: &[f64]) -> Vec<f64> {
     let mut values = settings.to_vec();
     values.sort_by(f64::total_cmp);
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn probabilities_add_up_to_one() {
         for kind in [ParameterKind::Unknown, ParameterKind::Size, ParameterKind::Processes] {
-            let candidates = CandidateSets::of_one_parameter(kind, &[2.0, 4.0, 8.0, 16.0, 32.0]);
+            let candidates = CandidateSets::from_one_parameter(kind, &[2.0, 4.0, 8.0, 16.0, 32.0]);
             let all: f64 = candidates.sets.iter().map(|set| set.log_prior.exp()).sum();
             assert!((all - 1.0).abs() < 1e-9, "{kind:?}: {all}");
         }
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_falling_term_makes_steep_growth_improbable() {
-        let candidates = CandidateSets::of_one_parameter(ParameterKind::Unknown, &[1.0, 2.0, 3.0]);
+        let candidates = CandidateSets::from_one_parameter(ParameterKind::Unknown, &[1.0, 2.0, 3.0]);
         let prior = |wanted: [usize; 2]| {
             let set = candidates.sets.iter().find(|set| set.terms().eq(wanted)).expect("a set");
             set.log_prior.exp()

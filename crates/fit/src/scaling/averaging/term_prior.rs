@@ -64,7 +64,7 @@ pub(super) enum Nature {
 }
 
 impl Nature {
-    pub(super) fn of(kind: ParameterKind) -> Self {
+    pub(super) fn from_kind(kind: ParameterKind) -> Self {
         match kind {
             ParameterKind::Unknown => Self::Any,
             ParameterKind::Size => Self::Size,
@@ -86,7 +86,7 @@ impl Nature {
 pub(super) fn natures(kind: ParameterKind) -> Vec<(Nature, f64)> {
     match kind {
         ParameterKind::Unknown => vec![(Nature::Size, 0.4), (Nature::Processes, 0.4), (Nature::Any, 0.2)],
-        ParameterKind::Size | ParameterKind::Processes => vec![(Nature::of(kind), 0.9), (Nature::Any, 0.1)],
+        ParameterKind::Size | ParameterKind::Processes => vec![(Nature::from_kind(kind), 0.9), (Nature::Any, 0.1)],
     }
 }
 

@@ -1,6 +1,6 @@
 //! One Cube file: the values of a metric in its index and data, by call path.
 
-use super::super::archive::{ArchiveError, MAX_MEMBER_BYTES, find_tar_member, gunzip, read_limited, slice};
+use super::super::archive::{ArchiveError, MAX_MEMBER_BYTES, find_tar_member, from_be_bytes, from_le_bytes, gunzip, read_limited, slice};
 use super::super::error::{TableError, TableProblem};
 use super::anchor::{CubeAnchor, CubeMetric, parse_anchor};
 use flate2::read::ZlibDecoder;
@@ -51,8 +51,7 @@ struct ByteOrder {
 
 impl ByteOrder {
     fn unsigned(self, bytes: &[u8]) -> u64 {
-        let add = |value: u64, byte: &u8| value << 8 | u64::from(*byte);
-        if self.is_little_endian { bytes.iter().rev().fold(0, add) } else { bytes.iter().fold(0, add) }
+        if self.is_little_endian { from_le_bytes(bytes) } else { from_be_bytes(bytes) }
     }
 }
 

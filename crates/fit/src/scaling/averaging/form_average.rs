@@ -1,8 +1,9 @@
-//! The average over laws: samples of their coefficients, and what they predict.
+//! The average over forms: samples of their coefficients, and what they predict.
 
 use super::basis_term::BasisTerm;
 use super::discrepancy;
 use super::setting_range::SettingRange;
+use crate::scaling::quasi_random::AdditiveSequence;
 use crate::stats::{normal_quantile, normal_to_student};
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
@@ -13,7 +14,7 @@ pub(super) const SAMPLES: usize = 600;
 const RUN_FREEDOM: f64 = 4.0;
 /// Errors that are tried with each sample.
 const ERRORS_PER_SAMPLE: usize = 4;
-/// The share of the samples that must agree on a change of the law.
+/// The share of the samples that must agree on a change of the growth.
 const MOST: f64 = 0.8;
 /// Values below this are zero, and values above its inverse are infinite.
 const TINY: f64 = 1e-300;
@@ -21,7 +22,7 @@ const TINY: f64 = 1e-300;
 /// Coefficients of one form, sampled from the posterior. In files, an array: the noise, the discrepancy, the error of a run, the coefficients.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Vec<f64>", try_from = "Vec<f64>")]
-pub struct LawSample {
+pub struct FormSample {
     /// The coefficient of each term.
     pub coefficients: Vec<f64>,
     /// The standard deviation of the noise of a measured value, relative.
@@ -32,14 +33,14 @@ pub struct LawSample {
     pub of_run: f64,
 }
 
-impl From<LawSample> for Vec<f64> {
-    fn from(sample: LawSample) -> Self {
-        let LawSample { coefficients, noise, discrepancy, of_run } = sample;
+impl From<FormSample> for Vec<f64> {
+    fn from(sample: FormSample) -> Self {
+        let FormSample { coefficients, noise, discrepancy, of_run } = sample;
         [noise, discrepancy, of_run].into_iter().chain(coefficients).collect()
     }
 }
 
-impl TryFrom<Vec<f64>> for LawSample {
+impl TryFrom<Vec<f64>> for FormSample {
     type Error = &'static str;
 
     fn try_from(numbers: Vec<f64>) -> Result<Self, Self::Error> {
@@ -60,34 +61,34 @@ pub struct SampledForm {
     /// Whether the sum is the inverse of the quantity.
     pub is_reciprocal: bool,
     /// The samples.
-    pub samples: Vec<LawSample>,
+    pub samples: Vec<FormSample>,
 }
 
 impl SampledForm {
-    /// The value of the single parameter at which the law changes.
+    /// The value of the single parameter at which the growth changes.
     pub(in crate::scaling) fn cut(&self) -> Option<f64> {
         self.terms.iter().flat_map(BasisTerm::factors).find_map(|factor| factor.above.or(factor.up_to))
     }
 
     /// The logarithm of the value of a sample at a setting.
-    fn log_value_at(&self, sample: &LawSample, x: &[f64]) -> f64 {
+    fn log_value_at(&self, sample: &FormSample, x: &[f64]) -> f64 {
         let sum: f64 = self.terms.iter().zip(&sample.coefficients).map(|(term, c)| c * term.value_at(x)).sum();
         let log = sum.clamp(TINY, 1.0 / TINY).ln();
         if self.is_reciprocal { -log } else { log }
     }
 }
 
-/// All laws that explain the measurements.
+/// All forms that explain the measurements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LawAverage {
+pub struct FormAverage {
     /// The measured range of each parameter.
     pub ranges: Vec<SettingRange>,
     /// The forms that have samples.
     pub forms: Vec<SampledForm>,
 }
 
-impl LawAverage {
-    fn samples(&self) -> impl Iterator<Item = (&SampledForm, &LawSample)> {
+impl FormAverage {
+    fn samples(&self) -> impl Iterator<Item = (&SampledForm, &FormSample)> {
         self.forms.iter().flat_map(|form| form.samples.iter().map(move |sample| (form, sample)))
     }
 
@@ -104,7 +105,7 @@ impl LawAverage {
         probabilities.map(|p| interpolated_quantile(&logs, p).exp())
     }
 
-    /// The value of the single parameter at which the law changes, if most samples say so.
+    /// The value of the single parameter at which the growth changes, if most samples say so.
     pub fn change_point(&self) -> Option<f64> {
         let mut changing: Vec<(f64, usize)> = self.forms.iter().filter_map(|form| Some((form.cut()?, form.samples.len()))).collect();
         changing.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -122,21 +123,21 @@ impl LawAverage {
     }
 
     /// The sample at this share of all.
-    pub(in crate::scaling) fn sample_at(&self, share: f64) -> (&SampledForm, &LawSample) {
+    pub(in crate::scaling) fn sample_at(&self, share: f64) -> (&SampledForm, &FormSample) {
         let count: usize = self.forms.iter().map(|form| form.samples.len()).sum();
         let index = ((share * count as f64) as usize).min(count - 1);
         self.samples().nth(index).unwrap_or_else(|| unreachable!("an average has samples"))
     }
 
     /// The value of a sample at a setting, with its deviation from the formula in standard deviations.
-    pub(in crate::scaling) fn sample_value_at(&self, form: &SampledForm, sample: &LawSample, deviation: f64, x: &[f64]) -> f64 {
+    pub(in crate::scaling) fn sample_value_at(&self, form: &SampledForm, sample: &FormSample, deviation: f64, x: &[f64]) -> f64 {
         (form.log_value_at(sample, x) + self.deviation_at(sample, x) * deviation).exp()
     }
 
     /// Whether an average read from a file can be used.
     pub fn is_valid(&self, parameters: usize) -> bool {
         let is_form_valid = |form: &SampledForm| {
-            let is_sample_valid = |sample: &LawSample| {
+            let is_sample_valid = |sample: &FormSample| {
                 let numbers = [sample.noise, sample.discrepancy, sample.of_run].into_iter().chain(sample.coefficients.iter().copied());
                 sample.coefficients.len() == form.terms.len() && numbers.into_iter().all(|number| number >= 0.0 && number.is_finite())
             };
@@ -146,7 +147,7 @@ impl LawAverage {
         are_ranges_valid && !self.forms.is_empty() && self.forms.iter().all(is_form_valid)
     }
 
-    fn deviation_at(&self, sample: &LawSample, x: &[f64]) -> f64 {
+    fn deviation_at(&self, sample: &FormSample, x: &[f64]) -> f64 {
         match sample.discrepancy {
             0.0 => 0.0,
             size => sample.noise * size * discrepancy::deviation_at(x, &self.ranges, size),
@@ -154,14 +155,13 @@ impl LawAverage {
     }
 }
 
-/// Errors of size one: of the deviation from the formula, and of a further run. They fill the plane evenly (Roberts's additive sequence).
+/// Errors of size one, which fill the plane evenly: of the deviation from the formula, and of a further run.
 fn standard_errors() -> &'static [[f64; 2]] {
-    const COUNT: usize = SAMPLES * ERRORS_PER_SAMPLE;
-    const STEPS: [f64; 2] = [0.754_877_666_246_692_8, 0.569_840_290_998_053_3];
     static ERRORS: OnceLock<Vec<[f64; 2]>> = OnceLock::new();
     ERRORS.get_or_init(|| {
-        let normals = |index: usize| STEPS.map(|step| normal_quantile((0.5 + step * index as f64).fract().clamp(1e-9, 1.0 - 1e-9)));
-        (1..=COUNT).map(normals).map(|[smooth, run]| [smooth, normal_to_student(run, RUN_FREEDOM)]).collect()
+        let sequence = AdditiveSequence::new(2);
+        let normals = |point: usize| [0, 1].map(|coordinate| normal_quantile(sequence.coordinate(point, coordinate)));
+        (1..=SAMPLES * ERRORS_PER_SAMPLE).map(normals).map(|[smooth, run]| [smooth, normal_to_student(run, RUN_FREEDOM)]).collect()
     })
 }
 
