@@ -1,7 +1,9 @@
 //! Reports of a part of a run, and several runs part by part: on a program that knows what it did when.
 
 use serde_json::Value;
-use sintonia_tests::{Mpi, Process, Program, Recording, for_every_mpi, fresh_dir, record_command, retry_until_ok, sintonia};
+use sintonia_tests::{
+    Mpi, Process, Program, Recording, for_every_mpi, fresh_dir, record_command, retry_assertions, retry_until_ok, sintonia,
+};
 
 const ITERATIONS: f64 = 12.0;
 
@@ -34,22 +36,23 @@ fn calls_of(report: &Value, operation: &str) -> (f64, f64) {
 
 #[test]
 fn c255_parts_of_a_run_have_what_happened_in_them() {
-    for_every_mpi(|mpi| {
-        let recording = record(mpi, "slow");
-        let whole = calls_of(&json(&recording, &[]), "MPI_Allreduce");
-        assert_eq!(whole.0, 2.0 * 2.0 * ITERATIONS, "two calls of two ranks in each iteration");
-        let calls = |options: &[&str]| calls_of(&json(&recording, options), "MPI_Allreduce");
-        assert_eq!(calls(&["--iterations", "3..7"]).0, 2.0 * 2.0 * 4.0);
-        assert_eq!(calls(&["--call-path", "control"]).0, 2.0 * ITERATIONS);
-        for [first, second] in [[["--iterations", "..5"], ["--iterations", "5.."]], [["--to", "37%"], ["--from", "37%"]]] {
-            let (one, other) = (calls(&first), calls(&second));
-            assert_eq!(one.0 + other.0, whole.0, "{first:?}");
-            assert!((one.1 + other.1 - whole.1).abs() < 1e-6, "{first:?}: {} and {} s are {} s", one.1, other.1, whole.1);
-        }
-    });
+    for_every_mpi(|mpi| retry_assertions(|| check_parts(&record(mpi, "slow"))));
 }
 
-/// Rank 1 waits 60 ms for rank 0 in the seventh iteration only.
+fn check_parts(recording: &Recording) {
+    let whole = calls_of(&json(recording, &[]), "MPI_Allreduce");
+    assert_eq!(whole.0, 2.0 * 2.0 * ITERATIONS, "two calls of two ranks in each iteration");
+    let calls = |options: &[&str]| calls_of(&json(recording, options), "MPI_Allreduce");
+    assert_eq!(calls(&["--iterations", "3..7"]).0, 2.0 * 2.0 * 4.0);
+    assert_eq!(calls(&["--call-path", "control"]).0, 2.0 * ITERATIONS);
+    for [first, second] in [[["--iterations", "..5"], ["--iterations", "5.."]], [["--to", "37%"], ["--from", "37%"]]] {
+        let (one, other) = (calls(&first), calls(&second));
+        assert_eq!(one.0 + other.0, whole.0, "{first:?}");
+        assert!((one.1 + other.1 - whole.1).abs() < 1e-6, "{first:?}: {} and {} s are {} s", one.1, other.1, whole.1);
+    }
+}
+
+/// Rank 1 waits 150 ms for rank 0 in the seventh iteration only.
 #[test]
 fn c256_the_iteration_with_the_long_wait_is_the_one_that_has_it() {
     for_every_mpi(|mpi| {
@@ -61,7 +64,7 @@ fn c256_the_iteration_with_the_long_wait_is_the_one_that_has_it() {
                 states.filter(|state| state["operation"] == "MPI_Allreduce").map(|state| number(&state["seconds"])).sum()
             };
             let (usual, long) = (waits("5"), waits("6"));
-            let is_found = (0.05..0.09).contains(&long) && usual < 0.02;
+            let is_found = (0.12..0.2).contains(&long) && usual < 0.05;
             if is_found { Ok(()) } else { Err(format!("{usual} s in iteration 5, {long} s in iteration 6")) }
         });
     });
@@ -71,7 +74,7 @@ fn c256_the_iteration_with_the_long_wait_is_the_one_that_has_it() {
 #[test]
 fn c257_the_part_that_changed_most_comes_first() {
     for_every_mpi(|mpi| {
-        retry_until_ok(|| {
+        retry_assertions(|| {
             let [before, after] = ["slow", "quick"].map(|variant| record(mpi, variant));
             let path = |recording: &Recording, variant: &str| recording.folder().join(format!("{variant}.sin")).display().to_string();
             let paths = [path(&before, "slow"), path(&after, "quick")];
@@ -82,11 +85,13 @@ fn c257_the_part_that_changed_most_comes_first() {
             };
             let compared: Value = serde_json::from_str(&run(&["--json"])).expect("one object");
             let [first, second] = [0, 1].map(|index| &compared["parts"]["changes"][index]);
+            // The mean of the ranks, of which each measures its own part: what the machine delayed is in both.
             let measured = |recording: &Recording| -> f64 {
-                let line = recording.run.stderr.lines().find_map(|line| line.strip_prefix("advance ")?.parse().ok());
-                line.expect("the program prints what it measured")
+                let lines = recording.run.stderr.lines().filter_map(|line| line.strip_prefix("advance ")?.parse::<f64>().ok());
+                let seconds: Vec<f64> = lines.collect();
+                assert_eq!(seconds.len(), 2, "each rank prints what it measured");
+                seconds.iter().sum::<f64>() / 2.0
             };
-            // The mean of the ranks: both take less, rank 0 by what it measured.
             let expected = measured(&after) - measured(&before);
             let found = number(&first["change_s"]);
             let is_right = (found - expected).abs() < 0.1 * expected.abs() && 4.0 * number(&second["change_s"]).abs() < found.abs();
@@ -94,7 +99,7 @@ fn c257_the_part_that_changed_most_comes_first() {
             let row = text.lines().skip_while(|line| !line.starts_with("Largest changes")).nth(1).unwrap_or_default();
             let names_callers = first["kind"] == "computation" && first["name"].as_str().is_some_and(|name| name.contains("advance"));
             let is_shown = row.contains("from advance") && row.contains('-');
-            if is_right && names_callers && is_shown { Ok(()) } else { Err(format!("{expected} s: {first:#} {second:#}\n{text}")) }
+            assert!(is_right && names_callers && is_shown, "{expected} s: {first:#} {second:#}\n{text}");
         });
     });
 }

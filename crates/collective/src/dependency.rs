@@ -4,96 +4,102 @@
 //! The semantics of MPI only say that the root of a reduction needs everyone and that a broadcast needs its root. An inner rank of a tree also
 //! waits for its children or its parent, and that depends on the algorithm.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use sintonia_mpi::CollectiveOp;
 
+use crate::rank_set::RankSet;
 use crate::{CollectiveAlgorithm, CollectiveRound, Participant, TreeShape, rounds};
 
-/// Ranks of a group, as sorted ranges that neither overlap nor touch: the subtrees of most algorithms are few ranges.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RankSet(Vec<(u32, u32)>);
+/// What the members of a collective depend on under one algorithm. Many roots share the sets of one.
+#[derive(Clone, Debug)]
+pub struct DependencySets {
+    members: Arc<MemberSets>,
+    /// The rank that has the first of the sets.
+    origin: u32,
+    /// Whether the data pass through rank 0 before they reach the root's tree.
+    has_leader: bool,
+}
 
-impl RankSet {
-    fn single(rank: u32) -> RankSet {
-        RankSet(vec![(rank, rank + 1)])
+impl DependencySets {
+    /// The ranks whose entry a rank needs in any case, to receive what it has to receive.
+    pub fn required(&self, rank: u32) -> Cow<'_, RankSet> {
+        self.set_of(&self.members.required, rank)
     }
 
-    fn insert_all(&mut self, other: &RankSet) {
-        if other.0.iter().all(|(first, end)| self.covers(*first, *end)) {
-            return;
+    /// The ranks whose entry it may need: if messages are too large to be buffered, a sender waits for its receiver, too, and a rank may
+    /// send or receive one message after the other.
+    pub fn possible(&self, rank: u32) -> Cow<'_, RankSet> {
+        let set = self.set_of(&self.members.possible, rank);
+        if !self.has_leader {
+            return set;
         }
-        self.0.extend_from_slice(&other.0);
-        self.0.sort_unstable();
-        self.0.dedup_by(|next, kept| {
-            let joins = next.0 <= kept.1;
-            if joins {
-                kept.1 = kept.1.max(next.1);
-            }
-            joins
-        });
+        let mut set = set.into_owned();
+        set.insert_all(&self.members.possible[rank as usize]);
+        set.insert_all(&[0, self.origin].into_iter().collect());
+        Cow::Owned(set.without(rank))
     }
 
-    fn covers(&self, first: u32, end: u32) -> bool {
-        let index = self.0.partition_point(|range| range.0 <= first);
-        index > 0 && self.0[index - 1].1 >= end
-    }
-
-    fn without(&self, rank: u32) -> RankSet {
-        let parts = |&(first, end): &(u32, u32)| match (first..end).contains(&rank) {
-            true => [(first, rank), (rank + 1, end)],
-            false => [(first, end), (end, end)],
-        };
-        RankSet(self.0.iter().flat_map(parts).filter(|(first, end)| first < end).collect())
-    }
-
-    /// Whether a rank is in the set.
-    pub fn contains(&self, rank: u32) -> bool {
-        self.covers(rank, rank + 1)
-    }
-
-    /// The ranks, in order.
-    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.0.iter().flat_map(|(first, end)| *first..*end)
-    }
-
-    /// Number of ranks.
-    pub fn len(&self) -> usize {
-        self.0.iter().map(|(first, end)| (end - first) as usize).sum()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    fn set_of<'a>(&self, sets: &'a [RankSet], rank: u32) -> Cow<'a, RankSet> {
+        let size = sets.len() as u32;
+        match self.origin {
+            0 => Cow::Borrowed(&sets[rank as usize]),
+            origin => Cow::Owned(sets[((rank + (size - origin)) % size) as usize].rotated(origin, size)),
+        }
     }
 }
 
-/// What the members of a collective depend on under one algorithm.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DependencySets {
+/// The dependencies under several algorithms, each worked out once.
+#[derive(Debug, Default)]
+pub struct DependencyCache(FxHashMap<(CollectiveAlgorithm, CollectiveOp, u32, u32), Arc<MemberSets>>);
+
+impl DependencyCache {
+    /// The dependencies of all ranks of a group of this size.
+    pub fn get(&mut self, algorithm: CollectiveAlgorithm, op: CollectiveOp, size: u32, root: u32) -> DependencySets {
+        let (origin, root) = if is_relative_to_root(algorithm, op) { (root, 0) } else { (0, root) };
+        let members = self.0.entry((algorithm, op, size, root)).or_insert_with(|| Arc::new(MemberSets::new(algorithm, op, size, root)));
+        // On one node, MPICH's broadcast passes through rank 0, which is the root of the tree.
+        let has_leader = origin != 0
+            && op == CollectiveOp::Broadcast
+            && matches!(algorithm, CollectiveAlgorithm::Tree { shape: TreeShape::Binomial, .. });
+        DependencySets { members: Arc::clone(members), origin, has_leader }
+    }
+}
+
+/// Whether the ranks do the same for every root, by rank relative to it.
+fn is_relative_to_root(algorithm: CollectiveAlgorithm, op: CollectiveOp) -> bool {
+    use CollectiveAlgorithm::{LinearSync, Rabenseifner, Tree};
+    use CollectiveOp::{Broadcast, Gather, Gatherv, Reduce, Scatter, Scatterv};
+    matches!(op, Broadcast | Gather | Gatherv | Reduce | Scatter | Scatterv)
+        && !matches!(algorithm, LinearSync | Rabenseifner(_) | Tree { shape: TreeShape::InOrderBinary, .. })
+}
+
+/// The dependencies of all ranks for one root.
+#[derive(Debug, PartialEq, Eq)]
+struct MemberSets {
     required: Vec<RankSet>,
     possible: Vec<RankSet>,
 }
 
-impl DependencySets {
-    /// The dependencies of all ranks of a group of this size.
-    pub fn new(algorithm: CollectiveAlgorithm, op: CollectiveOp, size: u32, root: u32) -> DependencySets {
+impl MemberSets {
+    fn new(algorithm: CollectiveAlgorithm, op: CollectiveOp, size: u32, root: u32) -> MemberSets {
         match algorithm {
             // A part of the vector comes through all other ranks. To walk through it takes time with the square of the number of ranks.
-            CollectiveAlgorithm::ScatterRing => DependencySets::all_others(size),
-            _ => DependencySets::from_messages(algorithm, op, size, root),
+            CollectiveAlgorithm::ScatterRing => MemberSets::all_others(size),
+            _ => MemberSets::from_messages(algorithm, op, size, root),
         }
     }
 
     /// Every rank needs all others.
-    fn all_others(size: u32) -> DependencySets {
-        let all = RankSet(vec![(0, size)]);
-        let sets: Vec<RankSet> = (0..size).map(|rank| all.without(rank)).collect();
-        DependencySets { required: sets.clone(), possible: sets }
+    fn all_others(size: u32) -> MemberSets {
+        let sets: Vec<RankSet> = (0..size).map(|rank| RankSet::from(0..size).without(rank)).collect();
+        MemberSets { required: sets.clone(), possible: sets }
     }
 
-    fn from_messages(algorithm: CollectiveAlgorithm, op: CollectiveOp, size: u32, root: u32) -> DependencySets {
+    fn from_messages(algorithm: CollectiveAlgorithm, op: CollectiveOp, size: u32, root: u32) -> MemberSets {
         // Every part of the vector has bytes, and nothing is segmented: that would add messages but no dependencies.
         let bytes = u64::from(size) * 8;
         let steps = |rank| -> Vec<CollectiveRound> { rounds(algorithm, op, Participant { size, rank, root, bytes }).collect() };
@@ -104,39 +110,12 @@ impl DependencySets {
         };
         let [mut possible, reversed] = [false, true].map(|is_reversed| MessageWalk::new(one_by_one(is_reversed), true).run());
         possible.iter_mut().zip(&reversed).for_each(|(set, more)| set.insert_all(more));
-        add_node_leader(algorithm, op, root, &mut possible);
+        // On one node, MPICH's scan ends with a broadcast by rank 0.
+        if (algorithm, op) == (CollectiveAlgorithm::RecursiveDoubling, CollectiveOp::Scan) {
+            possible.iter_mut().for_each(|set| set.insert_all(&RankSet::from(0..size)));
+        }
         let others = |sets: Vec<RankSet>| (0..).zip(sets).map(|(rank, set)| set.without(rank)).collect();
-        DependencySets { possible: others(possible), required: others(MessageWalk::new(eager, false).run()) }
-    }
-
-    /// The ranks whose entry a rank needs in any case, to receive what it has to receive.
-    pub fn required(&self, rank: u32) -> &RankSet {
-        &self.required[rank as usize]
-    }
-
-    /// The ranks whose entry it may need: if messages are too large to be buffered, a sender waits for its receiver, too, and a rank may
-    /// send or receive one message after the other.
-    pub fn possible(&self, rank: u32) -> &RankSet {
-        &self.possible[rank as usize]
-    }
-}
-
-/// On one node, MPICH's broadcast passes through rank 0, which is the root of the tree, and its scan ends with a broadcast by rank 0.
-fn add_node_leader(algorithm: CollectiveAlgorithm, op: CollectiveOp, root: u32, possible: &mut [RankSet]) {
-    let size = possible.len() as u32;
-    match (algorithm, op) {
-        (CollectiveAlgorithm::RecursiveDoubling, CollectiveOp::Scan) => {
-            possible.iter_mut().for_each(|set| set.insert_all(&RankSet(vec![(0, size)])));
-        }
-        (CollectiveAlgorithm::Tree { shape: TreeShape::Binomial, .. }, CollectiveOp::Broadcast) if root != 0 => {
-            let from_leader = DependencySets::new(algorithm, op, size, 0);
-            for (set, more) in possible.iter_mut().zip(&from_leader.possible) {
-                set.insert_all(more);
-                set.insert_all(&RankSet::single(0));
-                set.insert_all(&RankSet::single(root));
-            }
-        }
-        _ => {}
+        MemberSets { possible: others(possible), required: others(MessageWalk::new(eager, false).run()) }
     }
 }
 
@@ -181,7 +160,7 @@ impl MessageWalk {
         let size = rounds.len() as u32;
         MessageWalk {
             synchronous,
-            sets: (0..size).map(RankSet::single).collect(),
+            sets: (0..size).map(|rank| RankSet::from(rank..rank + 1)).collect(),
             next_round: vec![0; rounds.len()],
             posted: vec![false; rounds.len()],
             channels: FxHashMap::default(),
@@ -254,9 +233,9 @@ mod tests {
     use crate::{LibraryRules, choose_algorithm, op_names};
 
     fn sets_of(algorithm: CollectiveAlgorithm, op: CollectiveOp, size: u32, root: u32) -> [Vec<Vec<u32>>; 2] {
-        let sets = DependencySets::new(algorithm, op, size, root);
+        let sets = DependencyCache::default().get(algorithm, op, size, root);
         let list = |of: &dyn Fn(u32) -> RankSet| (0..size).map(|rank| of(rank).iter().collect()).collect();
-        [list(&|rank| sets.required(rank).clone()), list(&|rank| sets.possible(rank).clone())]
+        [list(&|rank| sets.required(rank).into_owned()), list(&|rank| sets.possible(rank).into_owned())]
     }
 
     #[test]
@@ -289,12 +268,39 @@ mod tests {
     fn around_a_ring_every_rank_needs_all_others() {
         let (ring, bcast) = (CollectiveAlgorithm::ScatterRing, CollectiveOp::Broadcast);
         for (size, root) in (2..20).flat_map(|size| (0..size).map(move |root| (size, root))) {
-            assert_eq!(
-                DependencySets::new(ring, bcast, size, root),
-                DependencySets::from_messages(ring, bcast, size, root),
-                "{size} {root}"
-            );
+            assert_eq!(MemberSets::new(ring, bcast, size, root), MemberSets::from_messages(ring, bcast, size, root), "{size} {root}");
         }
+    }
+
+    #[test]
+    fn the_sets_of_one_root_serve_all_others() {
+        let mut cache = DependencyCache::default();
+        let is_rooted = |op: &CollectiveOp| {
+            use CollectiveOp::{Broadcast, Gather, Gatherv, Reduce, Scatter, Scatterv};
+            matches!(op, Broadcast | Gather | Gatherv | Reduce | Scatter | Scatterv)
+        };
+        let cases = CollectiveAlgorithm::variants().flat_map(|algorithm| CollectiveOp::ALL.into_iter().map(move |op| (algorithm, op)));
+        for (algorithm, op) in cases.filter(|(algorithm, op)| algorithm.supports(*op) && is_rooted(op)) {
+            for (size, root) in (2..14).flat_map(|size| (0..size).map(move |root| (size, root))) {
+                let (shared, own) = (cache.get(algorithm, op, size, root), MemberSets::new(algorithm, op, size, root));
+                for rank in 0..size {
+                    let index = rank as usize;
+                    assert_eq!(*shared.required(rank), own.required[index], "{op:?} {algorithm:?} {size} {root}");
+                    assert!(shared.has_leader || *shared.possible(rank) == own.possible[index], "{op:?} {algorithm:?} {size} {root}");
+                }
+            }
+        }
+        let binomial = CollectiveAlgorithm::tree(TreeShape::Binomial);
+        let mut cache = DependencyCache::default();
+        (0..64).for_each(|root| drop(cache.get(binomial, CollectiveOp::Broadcast, 64, root)));
+        assert_eq!(cache.0.len(), 1);
+    }
+
+    #[test]
+    fn a_broadcast_on_one_node_may_pass_through_rank_0() {
+        let [required, possible] = sets_of(CollectiveAlgorithm::tree(TreeShape::Binomial), CollectiveOp::Broadcast, 4, 1);
+        assert_eq!(required, [vec![1, 3], vec![], vec![1], vec![1]]);
+        assert_eq!(possible, [vec![1, 2, 3], vec![0, 2, 3], vec![0, 1, 3], vec![0, 1, 2]]);
     }
 
     /// What MPI itself requires holds under every algorithm that a library selects.
@@ -306,7 +312,7 @@ mod tests {
             for (size, bytes) in (2..14).chain([16, 31]).flat_map(|size| [8, 4096, 1 << 18].map(|bytes| (size, bytes))) {
                 let Some(algorithm) = choose_algorithm(library, op, size, bytes) else { continue };
                 let root = size - 1;
-                let sets = DependencySets::new(algorithm, op, size, root);
+                let sets = DependencyCache::default().get(algorithm, op, size, root);
                 for rank in 0..size {
                     let required = sets.required(rank);
                     assert!(required.iter().all(|other| sets.possible(rank).contains(other)), "{op:?} {algorithm:?} {size}");

@@ -16,6 +16,7 @@ mod name;
 pub mod op_names;
 mod participant;
 mod power_of_two;
+mod rank_set;
 mod ring;
 mod selection;
 #[cfg(test)]
@@ -24,9 +25,10 @@ mod tree;
 mod tree_shape;
 
 pub use algorithm::{CollectiveAlgorithm, FoldMode, TreeShape, fill_round, rounds};
-pub use dependency::{DependencySets, RankSet};
+pub use dependency::{DependencyCache, DependencySets};
 pub use name::AlgorithmNameError;
 pub use participant::{Participant, unit_bytes};
+pub use rank_set::RankSet;
 pub use selection::{LibraryRules, UnknownLibrary, choose_algorithm, describe_selection};
 
 /// A message of a round, to or from another rank of the group.

@@ -99,7 +99,7 @@ pub enum CallOverride {
     SharedByRanks,
     /// It overlaps with the computation after it.
     Overlapped,
-    /// A call with little data is merged with an equal one before it.
+    /// A call with little data is merged with an equal one before it: only the time of its bytes remains.
     Merged,
     /// Messages are received in arrival order.
     ArrivalOrder,
@@ -124,6 +124,8 @@ pub struct CallOverrides {
     sites: FxHashMap<u32, u16>,
     /// Number of parts for [`CallOverride::SentInParts`].
     pub parts: f64,
+    /// Seconds that another byte takes in a message that others are merged with.
+    pub s_per_byte: f64,
     /// Seconds by which messages received at a call site are there earlier.
     earlier_s: FxHashMap<u32, f64>,
     /// Factor on the own time of the calls at a site.
@@ -154,6 +156,7 @@ impl Default for CallOverrides {
             earlier_s: FxHashMap::default(),
             factors: FxHashMap::default(),
             parts: 1.0,
+            s_per_byte: 0.0,
             relocation: None,
             waiting_sends: Arc::default(),
             deferrable_receives: Arc::default(),
@@ -175,6 +178,13 @@ impl CallOverrides {
     /// The calls at a site take this multiple of their time after their dependency.
     pub fn add_factor(&mut self, site: u32, factor: f64) {
         *self.factors.entry(site).or_insert(1.0) *= factor;
+    }
+
+    /// What remains of the time of a call that moves its bytes together with those of another one. Calls with little data take about as
+    /// long as empty ones, whatever a byte was found to take.
+    pub(crate) fn merged_s(&self, own_s: f64, bytes: u64) -> f64 {
+        let share = bytes as f64 / SMALL_BYTES as f64;
+        own_s.min((self.s_per_byte * bytes as f64).min(own_s.max(0.0) * share))
     }
 
     /// Seconds by which the messages received at a site are there earlier.
@@ -225,6 +235,15 @@ mod tests {
             repeats
         };
         calls.iter().map(decide).collect()
+    }
+
+    #[test]
+    fn a_merged_call_takes_what_its_bytes_take() {
+        let of = |s_per_byte: f64| CallOverrides { s_per_byte, ..CallOverrides::default() };
+        assert_eq!([of(0.0), of(1e-10), of(f64::INFINITY)].map(|overrides| overrides.merged_s(1e-6, 2048)), [0.0, 2.048e-7, 5e-7]);
+        assert_eq!(of(f64::INFINITY).merged_s(1e-6, 0), 0.0, "no byte");
+        assert_eq!(of(1.0).merged_s(1e-6, 1 << 20), 1e-6, "never more than by itself");
+        assert_eq!(of(1.0).merged_s(-1e-6, 2048), -1e-6, "it did not need what it depended on");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! network, with recorded times except for the change. Without a change the replay ends when the run did.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
@@ -20,7 +20,7 @@ use sintonia_replay::call_overrides::{CallOverrides, RankRelocation};
 pub use sintonia_replay::changes::DurationChange;
 use sintonia_replay::changes::{MovedWork, ReplayChanges};
 use sintonia_replay::core_waits::CoreWaitRemoval;
-use sintonia_replay::engine::{self, RecordedNetwork, ReplayCosts};
+use sintonia_replay::engine::{self, RecordedNetwork, ReplayCosts, ReplayResult};
 use sintonia_replay::schedule::LocationId;
 
 use super::site_groups::SiteGroups;
@@ -82,6 +82,11 @@ impl ReplayAssumptions {
         }
     }
 
+    /// What another byte takes in a message that others are merged with, given what the messages of the run show.
+    fn s_per_byte(self, recorded: f64) -> f64 {
+        if self == ReplayAssumptions::Cautious { f64::INFINITY } else { recorded }
+    }
+
     /// What becomes of a computation, given what the change aims at.
     fn computation(self, change: DurationChange) -> DurationChange {
         match (self, change) {
@@ -104,6 +109,8 @@ pub struct WhatIfReplay<'a> {
     /// Observations about individual calls that hold in every replay.
     observed: CallOverrides,
     dependencies: Arc<CollectiveDependencies>,
+    /// Seconds per byte of the network, as its messages show them.
+    s_per_byte: OnceLock<f64>,
     /// Time of each call after its dependencies were satisfied.
     own_ns_by_location: Vec<CallDurations>,
     /// Nanoseconds from the first exit from MPI_Init to the last entry into MPI_Finalize.
@@ -126,6 +133,7 @@ impl<'a> WhatIfReplay<'a> {
             hosts,
             observed: observe_calls(history, waits, comm),
             dependencies: Arc::new(CollectiveDependencies::gather(recording, history, comm)),
+            s_per_byte: OnceLock::new(),
             own_ns_by_location: own_times,
             recorded_ns: recorded_ns(history, comm),
         }
@@ -143,9 +151,25 @@ impl<'a> WhatIfReplay<'a> {
 
     /// The same with these changes. Every process computes it independently, with the same result.
     pub fn changed_ns(&self, changes: &[WhatIfChange], assumptions: ReplayAssumptions) -> Result<i64, Error> {
-        let costs = ReplayCosts::Recorded(RecordedNetwork::default());
-        let outcome = engine::replay(self.recording, &costs, &self.to_changes(changes, assumptions), None)?;
-        Ok((outcome.replayed_s * 1e9) as i64)
+        let mut replayed = self.to_changes(changes, assumptions);
+        let merges = |change: &WhatIfChange| matches!(change, WhatIfChange::Calls(_, CallOverride::Merged));
+        if let Some(overrides) = replayed.call_overrides.as_mut().filter(|_| changes.iter().any(merges)) {
+            overrides.s_per_byte = assumptions.s_per_byte(self.recorded_s_per_byte()?);
+        }
+        Ok((self.replay(&replayed)?.replayed_s * 1e9) as i64)
+    }
+
+    fn replay(&self, changes: &ReplayChanges) -> Result<ReplayResult, Error> {
+        engine::replay(self.recording, &ReplayCosts::Recorded(RecordedNetwork::default()), changes, None)
+    }
+
+    /// Seconds per byte of the network; 0 if its messages do not show them.
+    fn recorded_s_per_byte(&self) -> Result<f64, Error> {
+        if let Some(known) = self.s_per_byte.get() {
+            return Ok(*known);
+        }
+        let found = self.replay(&self.to_changes(&[], ReplayAssumptions::Likely))?.network.s_per_byte;
+        Ok(*self.s_per_byte.get_or_init(|| found))
     }
 
     fn to_changes(&self, all: &[WhatIfChange], assumptions: ReplayAssumptions) -> ReplayChanges {

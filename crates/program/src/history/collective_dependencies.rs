@@ -1,11 +1,9 @@
 //! What the members of collectives need again in a replay, beyond what MPI requires: the ranks that their algorithm makes them wait for.
 
-use std::sync::Arc;
-
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use sintonia_collective::DependencySets;
+use sintonia_collective::{DependencySets, RankSet};
 use sintonia_mpi::FunctionRole;
 use sintonia_recording::call_table::CallDescriptor;
 use sintonia_recording::comm_event::{CollectiveGroup, GroupOp, group_communicator};
@@ -18,18 +16,17 @@ use super::member_needs::MemberNeeds;
 use super::{CallId, History};
 use crate::process_group::{ProcessGroup, SingleProcess};
 
-/// What the members of all collectives of a recording need beyond the semantics of MPI.
+/// What the members of all collectives of a recording need beyond the semantics of MPI, by group and number of the collective.
 #[derive(Clone, Debug, Default)]
-pub struct CollectiveDependencies(FxHashMap<CollectiveGroup, GroupDependencies>);
+pub struct CollectiveDependencies(FxHashMap<(CollectiveGroup, u64), InstanceDependencies>);
 
-/// The collectives of one group.
-#[derive(Clone, Debug, Default)]
-struct GroupDependencies {
-    size: u32,
-    /// By number of the collective.
-    sets: Vec<Option<Arc<DependencySets>>>,
-    /// By number of the collective and communicator rank.
-    needs: Vec<MemberNeeds>,
+/// A collective in which members need more than MPI requires.
+#[derive(Clone, Debug)]
+struct InstanceDependencies {
+    /// The dependencies under its algorithm, if a member needs them.
+    sets: Option<DependencySets>,
+    /// By communicator rank.
+    needs: Box<[MemberNeeds]>,
 }
 
 /// The needs of one member, exchanged between processes.
@@ -71,37 +68,28 @@ impl CollectiveDependencies {
         let Some(group) = CollectiveGroup::from_words(record.key.group) else { return };
         let Some(GroupOp::Collective(op)) = GroupOp::from_word(record.op) else { return };
         let Some(size) = group_communicator(&recording.header, group).map(|number| recording.members(number).len()) else { return };
-        let known = self.0.entry(group).or_default();
-        known.size = size as u32;
-        let number = record.key.number as usize;
-        if record.comm_rank >= known.size {
-            return;
-        }
-        if known.sets.len() <= number {
-            known.sets.resize(number + 1, None);
-            known.needs.resize((number + 1) * size, MemberNeeds::default());
-        }
-        known.needs[number * size + record.comm_rank as usize] = record.needs;
-        if record.needs.is_by_algorithm() && known.sets[number].is_none() {
-            known.sets[number] = sets.get(op, known.size, record.root, record.bytes);
+        let none = || InstanceDependencies { sets: None, needs: vec![MemberNeeds::default(); size].into() };
+        let instance = self.0.entry((group, record.key.number)).or_insert_with(none);
+        let Some(needs) = instance.needs.get_mut(record.comm_rank as usize) else { return };
+        *needs = record.needs;
+        if record.needs.is_by_algorithm() && instance.sets.is_none() {
+            instance.sets = sets.get(op, size as u32, record.root, record.bytes);
         }
     }
 
     /// The communicator ranks that a member of a collective needs beyond the semantics of MPI; `None` if there are none.
-    pub fn required(&self, group: CollectiveGroup, number: u64, comm_rank: u32) -> Option<Vec<u32>> {
-        let known = self.0.get(&group).filter(|known| comm_rank < known.size)?;
-        let number = usize::try_from(number).ok()?;
-        let needs = *known.needs.get(number * known.size as usize + comm_rank as usize)?;
-        if needs == MemberNeeds::default() {
-            return None;
-        }
-        let sets = known.sets[number].as_ref().filter(|_| needs.is_by_algorithm());
-        Some(sets.into_iter().flat_map(|sets| sets.required(comm_rank).iter()).chain(needs.other()).collect())
+    pub fn required(&self, group: CollectiveGroup, number: u64, comm_rank: u32) -> Option<RankSet> {
+        let instance = self.0.get(&(group, number))?;
+        let needs = *instance.needs.get(comm_rank as usize).filter(|needs| **needs != MemberNeeds::default())?;
+        let sets = instance.sets.as_ref().filter(|_| needs.is_by_algorithm());
+        let mut required = sets.map_or_else(RankSet::default, |sets| sets.required(comm_rank).into_owned());
+        required.insert_all(&needs.other().into_iter().collect());
+        Some(required)
     }
 
     /// Whether members of a collective need any.
     pub fn has_instance(&self, group: CollectiveGroup, number: u64) -> bool {
-        self.0.get(&group).is_some_and(|known| usize::try_from(number).is_ok_and(|number| number < known.sets.len()))
+        self.0.contains_key(&(group, number))
     }
 }
 

@@ -6,15 +6,15 @@
 //! and left soon after another one entered for which its algorithm may wait, waited for that one.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 use rustc_hash::FxHashMap;
-use sintonia_collective::{CollectiveAlgorithm, DependencySets, LibraryRules, RankSet, choose_algorithm};
+use sintonia_collective::{DependencyCache, DependencySets, LibraryRules, RankSet, choose_algorithm};
 use sintonia_mpi::CollectiveOp;
 use sintonia_recording::Recording;
 use sintonia_recording::comm_event::{CollectiveGroup, GroupOp, group_communicator};
 
+use super::call_dependency::{MemberDependency, member_dependency};
 use super::collectives::InstanceKey;
 use super::member_needs::MemberNeeds;
 use super::neighbour_topology::{NeighbourTopology, is_neighbourhood_op};
@@ -222,12 +222,13 @@ impl<'a> DependencyResolver<'a> {
                 flags: 0,
             };
             if let Some(sets) = &sets {
-                dependencies.possible = entries.last_before(sets.possible(index as u32), member.leave);
+                dependencies.possible = entries.last_before(&sets.possible(index as u32), member.leave);
                 // A nonblocking collective has algorithms of its own.
                 if is_blocking {
                     let required = sets.required(index as u32);
-                    dependencies.required = entries.last_before(required, member.leave);
-                    dependencies.flags = required_flags(op, member, required, entries.last_before(required, i64::MAX));
+                    dependencies.required = entries.last_before(&required, member.leave);
+                    let is_beyond = required.len() > semantic_count(op, instance.len(), member);
+                    dependencies.flags = required_flags(member, is_beyond, entries.last_before(&required, i64::MAX));
                 }
             }
             found.push(dependencies);
@@ -235,17 +236,20 @@ impl<'a> DependencyResolver<'a> {
     }
 }
 
-fn required_flags(op: GroupOp, member: &MemberEntry, required: &RankSet, last: DatedCall) -> u32 {
-    let semantic = if is_scan(op) {
-        member.comm_rank as usize
-    } else if required.contains(member.root) {
-        1
-    } else {
-        0
-    };
+/// Number of others for which MPI requires a member to wait.
+fn semantic_count(op: GroupOp, size: usize, member: &MemberEntry) -> usize {
+    match member_dependency(op, member.comm_rank == member.root) {
+        MemberDependency::All => size - 1,
+        MemberDependency::Root => 1,
+        MemberDependency::Subset => member.comm_rank as usize,
+        MemberDependency::Member | MemberDependency::None => 0,
+    }
+}
+
+/// Flags of a member, given the last that the algorithm requires.
+fn required_flags(member: &MemberEntry, is_beyond: bool, last: DatedCall) -> u32 {
     let contradicts = if last.enter > member.leave { EntryDependencies::CONTRADICTS } else { 0 };
-    let beyond = if required.len() > semantic && member.comm_rank != member.root { EntryDependencies::BEYOND_SEMANTICS } else { 0 };
-    contradicts | beyond
+    contradicts | if is_beyond { EntryDependencies::BEYOND_SEMANTICS } else { 0 }
 }
 
 /// The entries of an instance, by communicator rank and in order of time.
@@ -297,15 +301,15 @@ fn neighbour_dependencies(topology: &NeighbourTopology, instance: &[MemberEntry]
 /// The dependencies under the algorithms that the library of a recording selects.
 pub(super) struct AlgorithmSets {
     library: Option<LibraryRules>,
-    known: FxHashMap<(CollectiveAlgorithm, CollectiveOp, u32, u32), Arc<DependencySets>>,
+    known: DependencyCache,
 }
 
 impl AlgorithmSets {
     pub(super) fn new(recording: &Recording) -> AlgorithmSets {
-        AlgorithmSets { library: LibraryRules::from_version_string(&recording.header.mpi.library), known: FxHashMap::default() }
+        AlgorithmSets { library: LibraryRules::from_version_string(&recording.header.mpi.library), known: DependencyCache::default() }
     }
 
-    fn of_instance(&mut self, recording: &Recording, number: u32, op: GroupOp, instance: &[MemberEntry]) -> Option<Arc<DependencySets>> {
+    fn of_instance(&mut self, recording: &Recording, number: u32, op: GroupOp, instance: &[MemberEntry]) -> Option<DependencySets> {
         let GroupOp::Collective(op) = op else { return None };
         let size = recording.members(number).len();
         let is_known = size == instance.len() && recording.remote(number).is_empty();
@@ -314,13 +318,12 @@ impl AlgorithmSets {
     }
 
     /// The dependencies in a collective; `None` without data, which is not sent.
-    pub(super) fn get(&mut self, op: CollectiveOp, size: u32, root: u32, bytes: u64) -> Option<Arc<DependencySets>> {
+    pub(super) fn get(&mut self, op: CollectiveOp, size: u32, root: u32, bytes: u64) -> Option<DependencySets> {
         if bytes == 0 || root >= size {
             return None;
         }
         let algorithm = choose_algorithm(self.library, op, size, bytes)?;
-        let sets = self.known.entry((algorithm, op, size, root));
-        Some(Arc::clone(sets.or_insert_with(|| Arc::new(DependencySets::new(algorithm, op, size, root)))))
+        Some(self.known.get(algorithm, op, size, root))
     }
 }
 

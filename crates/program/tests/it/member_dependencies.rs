@@ -30,6 +30,17 @@ fn waited_for(recording: &Recording, comm: &dyn ProcessGroup, instance: usize) -
     history.locations.iter().map(waited).collect()
 }
 
+/// What a member of a collective needs again in a replay, beyond the semantics of MPI.
+fn required_ranks(found: &CollectiveDependencies, number: u64, comm_rank: u32) -> Option<Vec<u32>> {
+    found.required(WORLD, number, comm_rank).map(|set| set.iter().collect())
+}
+
+/// One collective with root 0 under MPICH, in which one rank enters 20 ms after the others and all leave together.
+fn record_mpich(function: &str, ranks: u32, bytes: u64, late: u32) -> TestRecording {
+    let call = |rank| collective(function).peer(0).sent(bytes).line(1).at_ms(if rank == late { 20 } else { 0 }, 21);
+    record_calls((0..ranks).map(|rank| [call(rank)])).with_header(|header| header.mpi.library = "MPICH 4.0.2".into())
+}
+
 #[test]
 fn an_inner_rank_of_a_reduction_waits_for_the_rank_below_it() {
     let recording = record("MPI_Reduce", &[[(0, 21), (0, 1), (0, 21), (20, 21)]]);
@@ -78,13 +89,40 @@ fn an_algorithm_that_many_calls_contradict_is_not_assumed() {
 fn a_replay_needs_what_the_algorithm_requires_and_what_was_waited_for() {
     let required = |recording: &Recording, comm_rank| {
         let found = CollectiveDependencies::read(recording).unwrap().expect("there is a rooted collective");
-        found.required(WORLD, 0, comm_rank)
+        required_ranks(&found, 0, comm_rank)
     };
     let reduce = record("MPI_Reduce", &[[(0, 1), (0, 1), (0, 1), (0, 1)]]);
     assert_eq!([0, 1, 2, 3].map(|rank| required(&reduce, rank)), [None, None, Some(vec![3]), None], "also without a wait");
     let bcast = record("MPI_Bcast", &[[(0, 22), (20, 22), (0, 1), (0, 1)]]);
     assert_eq!([0, 2, 3].map(|rank| required(&bcast, rank)), [Some(vec![1]), None, Some(vec![0, 2])]);
     assert!(CollectiveDependencies::read(&record("MPI_Allreduce", &[[(0, 1); 4]])).unwrap().is_none(), "all need all");
+}
+
+#[test]
+fn the_root_of_a_broadcast_around_a_ring_needs_all_others() {
+    let recording = record_mpich("MPI_Bcast", 8, 1 << 20, 5);
+    assert_eq!(waited_for(&recording, &SingleProcess, 0)[..2], [Some(5); 2]);
+    let found = CollectiveDependencies::read(&recording).unwrap().unwrap();
+    assert_eq!(required_ranks(&found, 0, 0), Some((1..8).collect()));
+    assert_eq!(required_ranks(&found, 0, 2), Some((0..8).filter(|rank| *rank != 2).collect()));
+}
+
+#[test]
+fn a_rank_that_is_not_the_root_of_a_reduction_may_need_the_root() {
+    let found = CollectiveDependencies::read(&record_mpich("MPI_Reduce", 2, 4096, 0)).unwrap().unwrap();
+    assert_eq!(required_ranks(&found, 0, 1), Some(vec![0]), "each of the two reduces one half");
+    assert_eq!(required_ranks(&found, 0, 0), None, "MPI requires what the root needs");
+}
+
+#[test]
+fn only_collectives_in_which_something_is_needed_are_kept() {
+    let calls = |rank: u64| {
+        let before = (0..9).map(|i| collective("MPI_Allreduce").sent(8).line(1).at_ms(10 * i, 10 * i + 1));
+        before.chain([collective("MPI_Reduce").peer(0).sent(8).line(2).at_ms(90 + rank, 95)]).collect::<Vec<TestCall>>()
+    };
+    let found = CollectiveDependencies::read(&record_calls((0..4).map(calls))).unwrap().unwrap();
+    assert!((0..9).all(|number| !found.has_instance(WORLD, number)) && found.has_instance(WORLD, 9));
+    assert_eq!(required_ranks(&found, 9, 2), Some(vec![3]));
 }
 
 #[test]
@@ -103,7 +141,7 @@ fn any_number_of_processes_finds_the_same_dependencies() {
         let required = |comm: &dyn ProcessGroup| {
             let history = History::read(&recording, comm, &|| ()).unwrap();
             let found = CollectiveDependencies::gather(&recording, &history, comm);
-            (0..3).flat_map(|number| (0..4).map(move |rank| (number, rank))).map(|(n, r)| found.required(WORLD, n, r)).collect::<Vec<_>>()
+            (0..3).flat_map(|number| (0..4).map(move |rank| (number, rank))).map(|(n, r)| required_ranks(&found, n, r)).collect::<Vec<_>>()
         };
         assert!(run_in_group(3, required).into_iter().all(|found| found == required(&SingleProcess)), "{function}");
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sintonia_collective::{CollectiveRound, Participant, RoundMessage, fill_round};
+use sintonia_collective::{CollectiveRound, Participant, RankSet, RoundMessage, fill_round};
 use sintonia_mpi::CollectiveOp;
 use sintonia_recording::comm_event::GroupOp;
 
@@ -66,14 +66,7 @@ impl ReplayState<'_> {
     /// A collective whose other members are unknown.
     fn join_alone(&mut self, index: u32, time: TimePair) -> CollectivePartId {
         let group = self.collectives.group_id(sintonia_recording::comm_event::CollectiveGroup::World(NONE), (NONE, false), Vec::new);
-        let need = sintonia_program::history::MemberDependency::None;
-        let id = self.collectives.add_part(
-            index,
-            group,
-            0,
-            time,
-            CollectiveWork::FixedCost { need, required_members: Arc::from([]), seconds: 0.0 },
-        );
+        let id = self.collectives.add_part(index, group, 0, time, CollectiveWork::nothing());
         self.collectives.part_mut(id).end_time = time.simulated;
         id
     }
@@ -105,7 +98,7 @@ impl ReplayState<'_> {
         let (schedule, rank) = (self.schedule, self.location_ranks[index as usize]);
         let neighbours = |members: &super::collectives::GroupState| {
             let sources = schedule.neighbours(members.communicator, rank).sources;
-            sources.iter().filter_map(|source| members.index_of(*source)).collect::<Arc<[u32]>>()
+            sources.iter().filter_map(|source| members.index_of(*source)).collect::<RankSet>()
         };
         let needs = self.algorithm_needs(member);
         let id = self.collectives.join(&arrival, neighbours, needs, &mut over);
@@ -130,12 +123,7 @@ impl ReplayState<'_> {
     pub(super) fn run_rounds(&mut self, id: CollectivePartId) {
         let part = self.collectives.part_mut(id);
         let (location, group, entered) = (part.location, part.group, part.entered);
-        let nothing = CollectiveWork::FixedCost {
-            need: sintonia_program::history::MemberDependency::None,
-            required_members: Arc::from([]),
-            seconds: 0.0,
-        };
-        let CollectiveWork::Rounds(mut rounds) = std::mem::replace(&mut part.work, nothing) else { return };
+        let CollectiveWork::Rounds(mut rounds) = std::mem::replace(&mut part.work, CollectiveWork::nothing()) else { return };
         let over = loop {
             if !self.is_round_complete(id, location, &mut rounds) {
                 break false;

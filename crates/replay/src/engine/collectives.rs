@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use sintonia_collective::{CollectiveAlgorithm, Participant};
+use sintonia_collective::{CollectiveAlgorithm, Participant, RankSet};
 use sintonia_program::history::{MemberDependency, is_neighbourhood_op, member_dependency};
 use sintonia_recording::comm_event::{CollectiveGroup, GroupOp};
 
@@ -71,7 +71,7 @@ pub(super) struct CollectivePart {
     pub sequence: u64,
     /// When the call was entered.
     pub entered: TimePair,
-    /// Latest arrival it depends on; known when it completes.
+    /// Latest arrival it depends on, of those known so far.
     pub dependency: TimePair,
     /// When it completes.
     pub end_time: f64,
@@ -89,13 +89,20 @@ pub(super) enum CollectiveWork {
     FixedCost {
         /// Which ranks it depends on.
         need: MemberDependency,
-        /// Ranks in the group it depends on, if not all.
-        required_members: Arc<[u32]>,
+        /// Ranks in the group it depends on, if not all, whose arrival is not known yet.
+        missing: RankSet,
         /// Duration after their arrival.
         seconds: f64,
     },
     /// Executes rounds of messages.
     Rounds(Box<RoundProgress>),
+}
+
+impl CollectiveWork {
+    /// Waits for nobody and takes no time.
+    pub(super) fn nothing() -> CollectiveWork {
+        CollectiveWork::FixedCost { need: MemberDependency::None, missing: RankSet::default(), seconds: 0.0 }
+    }
 }
 
 /// Progress through the rounds of an algorithm.
@@ -149,7 +156,7 @@ pub(super) struct CollectiveArrival {
 #[derive(Default)]
 pub(super) struct AlgorithmNeeds {
     /// Ranks in the group.
-    pub required: Option<Vec<u32>>,
+    pub required: Option<RankSet>,
     /// Whether other members of the collective may need some.
     pub others_need: bool,
 }
@@ -208,7 +215,7 @@ impl PendingCollectives {
     pub(super) fn join(
         &mut self,
         arrival: &CollectiveArrival,
-        neighbours: impl FnOnce(&GroupState) -> Arc<[u32]>,
+        neighbours: impl FnOnce(&GroupState) -> RankSet,
         by_algorithm: AlgorithmNeeds,
         over: &mut Vec<CollectivePartId>,
     ) -> CollectivePartId {
@@ -222,23 +229,19 @@ impl PendingCollectives {
             true => MemberDependency::None,
             false => member_dependency(arrival.op, is_root),
         };
-        let root = || arrival.root.and_then(|root| members.index_of(root));
-        let (need, some): (MemberDependency, Arc<[u32]>) = match by_algorithm.required {
-            Some(required) if by_mpi != MemberDependency::All => {
-                let also: Vec<u32> = match by_mpi {
-                    MemberDependency::Root => root().into_iter().collect(),
-                    MemberDependency::Subset if !is_neighbourhood_op(arrival.op) => (0..index).collect(),
-                    _ => Vec::new(),
-                };
-                (MemberDependency::Subset, also.into_iter().chain(required).collect())
+        // Even of a member that needs all: another one may need it.
+        let keeps_each = by_mpi == MemberDependency::Subset || by_algorithm.others_need;
+        let mpi_members = match by_mpi {
+            MemberDependency::Subset if is_neighbourhood_op(arrival.op) => neighbours(members),
+            MemberDependency::Subset => RankSet::from(0..index),
+            MemberDependency::Root if by_algorithm.required.is_some() => {
+                arrival.root.and_then(|root| members.index_of(root)).into_iter().collect()
             }
-            _ if by_mpi != MemberDependency::Subset => (by_mpi, Arc::from([])),
-            _ if is_neighbourhood_op(arrival.op) => (by_mpi, neighbours(members)),
-            _ => (by_mpi, (0..index).collect()),
+            _ => RankSet::default(),
         };
-        let work = CollectiveWork::FixedCost { need, required_members: some, seconds: arrival.seconds };
+        let (need, missing) = needed_members(by_mpi, mpi_members, by_algorithm.required, index, members.ranks.len());
+        let work = CollectiveWork::FixedCost { need, missing, seconds: arrival.seconds };
         let id = self.add_part(arrival.location, group, sequence, arrival.time, work);
-        let keeps_each = need == MemberDependency::Subset || by_algorithm.others_need;
         self.record_arrival(group, sequence, index, arrival.time, is_root, keeps_each);
         let size = self.groups[group as usize].ranks.len() as u32;
         let instance = self.instance(group, sequence);
@@ -292,7 +295,7 @@ impl PendingCollectives {
     pub(super) fn release_part(&mut self, id: CollectivePartId) {
         let part = &mut self.parts[id as usize];
         let (group, sequence) = (part.group, part.sequence);
-        part.work = CollectiveWork::FixedCost { need: MemberDependency::None, required_members: Arc::from([]), seconds: 0.0 };
+        part.work = CollectiveWork::nothing();
         self.free.push(id);
         self.record_departure(group, sequence);
     }
@@ -354,22 +357,52 @@ impl PendingCollectives {
         let Some(instance) = sequence.checked_sub(members.base).and_then(|index| members.pending.get(index as usize)) else {
             return PartProgress::Complete;
         };
-        let part = &mut self.parts[id as usize];
-        let CollectiveWork::FixedCost { need, required_members: some, seconds } = &part.work else { return PartProgress::Complete };
+        let CollectivePart { entered, dependency, end_time, work, .. } = &mut self.parts[id as usize];
+        let CollectiveWork::FixedCost { need, missing, seconds } = work else { return PartProgress::Complete };
         let needed = match need {
             MemberDependency::All => instance.last_arrival.filter(|_| instance.n_arrived >= size),
             MemberDependency::Root => instance.root_arrival,
-            MemberDependency::Subset | MemberDependency::Member => match latest_arrival(&instance.arrivals, some, part.entered) {
-                Ok(latest) => Some(latest),
-                Err(missing) => return PartProgress::Misses(missing),
-            },
-            MemberDependency::None => Some(part.entered),
+            MemberDependency::Subset | MemberDependency::Member => {
+                while let Some(member) = missing.last() {
+                    let Some(arrival) = instance.arrivals.get(member as usize).copied().flatten() else {
+                        return PartProgress::Misses(member);
+                    };
+                    *dependency = dependency.max(arrival);
+                    missing.pop();
+                }
+                Some(*dependency)
+            }
+            MemberDependency::None => Some(*entered),
         };
         let Some(needed) = needed else { return PartProgress::Waits };
-        part.dependency = needed;
-        part.end_time = part.entered.simulated.max(needed.simulated) + seconds;
+        *dependency = needed;
+        *end_time = entered.simulated.max(needed.simulated) + *seconds;
         over.push(id);
         PartProgress::Complete
+    }
+}
+
+/// What a member of a group of this size needs, given which members MPI and its algorithm require, and which of them if not all.
+fn needed_members(
+    by_mpi: MemberDependency,
+    mut members: RankSet,
+    by_algorithm: Option<RankSet>,
+    index: u32,
+    size: usize,
+) -> (MemberDependency, RankSet) {
+    let need = match by_algorithm {
+        Some(required) if by_mpi != MemberDependency::All => {
+            members.insert_all(&required);
+            MemberDependency::Subset
+        }
+        _ => by_mpi,
+    };
+    let n_others = members.len() - usize::from(members.contains(index));
+    match need {
+        // To count all is less work than to look at each.
+        MemberDependency::Subset if n_others + 1 == size => (MemberDependency::All, RankSet::default()),
+        MemberDependency::Subset | MemberDependency::Member => (need, members),
+        MemberDependency::All | MemberDependency::Root | MemberDependency::None => (need, RankSet::default()),
     }
 }
 
@@ -382,10 +415,74 @@ enum PartProgress {
     Misses(u32),
 }
 
-/// Latest arrival of these ranks, or the first that is missing.
-fn latest_arrival(arrivals: &[Option<TimePair>], required: &[u32], own: TimePair) -> Result<TimePair, u32> {
-    required.iter().try_fold(own, |latest, index| {
-        let time = arrivals.get(*index as usize).copied().flatten().ok_or(*index)?;
-        Ok(latest.max(time))
-    })
+#[cfg(test)]
+mod tests {
+    use sintonia_mpi::CollectiveOp;
+
+    use super::*;
+
+    /// Members that join one collective with root 0, each with the members that it needs; the parts that each arrival completes.
+    fn join_in_order(
+        collectives: &mut PendingCollectives,
+        op: CollectiveOp,
+        order: impl IntoIterator<Item = u32>,
+        needed: impl Fn(u32) -> RankSet,
+    ) -> Vec<usize> {
+        let is_rooted = op == CollectiveOp::Broadcast;
+        let join = |index: u32| {
+            let seconds = f64::from(index);
+            let arrival = CollectiveArrival {
+                location: index,
+                member: index,
+                op: GroupOp::Collective(op),
+                root: is_rooted.then_some(0),
+                time: TimePair { simulated: seconds, recorded: seconds, computed_from: 0.0 },
+                seconds: 0.0,
+            };
+            let by_algorithm = AlgorithmNeeds { required: is_rooted.then(|| needed(index)), others_need: is_rooted };
+            let mut over = Vec::new();
+            collectives.join(&arrival, |_| needed(index), by_algorithm, &mut over);
+            over.len()
+        };
+        order.into_iter().map(join).collect()
+    }
+
+    fn group_of(size: u32) -> PendingCollectives {
+        let mut collectives = PendingCollectives::default();
+        let group = collectives.group_id(CollectiveGroup::Communicator(0), (0, false), || (0..size).collect());
+        collectives.members = (0..size).map(|index| GroupMember { group, index, next_sequence: 0 }).collect();
+        collectives
+    }
+
+    fn others(index: u32, size: u32) -> RankSet {
+        (0..size).filter(|other| *other != index).collect()
+    }
+
+    #[test]
+    fn members_that_need_all_others_are_counted_not_watched() {
+        let mut collectives = group_of(64);
+        let completed = join_in_order(&mut collectives, CollectiveOp::Broadcast, 0..63, |index| others(index, 64));
+        assert_eq!(completed, [0; 63]);
+        assert!(collectives.instance(0, 0).watchers.is_empty());
+        assert_eq!(join_in_order(&mut collectives, CollectiveOp::Broadcast, [63], |index| others(index, 64)), [64]);
+        assert!((0..64).all(|id| collectives.part(id).end_time == 63.0));
+    }
+
+    #[test]
+    fn a_member_looks_at_each_arrival_once() {
+        let mut collectives = group_of(5);
+        let needed = |index| if index == 0 { [2, 3, 4].into_iter().collect() } else { RankSet::default() };
+        join_in_order(&mut collectives, CollectiveOp::Broadcast, [0, 4], needed);
+        let CollectiveWork::FixedCost { missing, .. } = &collectives.part(0).work else { panic!("no messages") };
+        assert_eq!((missing.iter().collect::<Vec<_>>(), collectives.part(0).dependency.simulated), (vec![2, 3], 4.0));
+        assert_eq!(join_in_order(&mut collectives, CollectiveOp::Broadcast, [2, 3], needed), [1, 2], "2 by itself; 3 and 0");
+        assert_eq!(collectives.part(0).end_time, 4.0);
+    }
+
+    #[test]
+    fn neighbours_of_all_are_seen_by_those_with_one_neighbour() {
+        let mut collectives = group_of(4);
+        let star = |index| if index == 0 { RankSet::from(1..4) } else { RankSet::from(0..1) };
+        assert_eq!(join_in_order(&mut collectives, CollectiveOp::NeighborAllgather, [3, 0, 1, 2], star), [0, 1, 1, 2]);
+    }
 }

@@ -37,6 +37,8 @@ struct ActionOverride {
     sends: bool,
     /// Its signature if it could be merged with others.
     mergeable: Option<CallSignature>,
+    /// Bytes that it moves.
+    bytes: u64,
     /// Seconds by which what it receives is there earlier.
     earlier_s: f64,
     /// Factor on its own time.
@@ -58,6 +60,7 @@ impl<'a> OverrideState<'a> {
             mask: self.overrides.mask_at(described.call.site),
             sends: described.call.function.role() == FunctionRole::Send,
             mergeable: call_overrides::mergeable_call(&described.call),
+            bytes: described.call.bytes_sent().max(described.call.bytes_received()),
             earlier_s: self.overrides.earlier_s_at(described.call.site),
             factor: self.overrides.factor_at(described.call.site),
         };
@@ -143,8 +146,11 @@ impl ReplayState<'_> {
             time.simulated -= action_override.earlier_s;
         }
         let is_merged = || progress.repetitions.repeats(action_override.mergeable, record.gap_time());
-        if is(CallOverride::ZeroCost) || is(CallOverride::Merged) && is_merged() {
+        if is(CallOverride::ZeroCost) {
             own_time = own_time.min(0.0);
+        }
+        if is(CallOverride::Merged) && is_merged() {
+            own_time = overrides.overrides.merged_s(own_time, action_override.bytes);
         }
         if is(CallOverride::SharedByRanks) && own_time > 0.0 {
             own_time /= overrides.rank_count;

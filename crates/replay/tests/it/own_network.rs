@@ -103,6 +103,27 @@ fn small_messages_in_a_row_can_be_one() {
 }
 
 #[test]
+fn merged_messages_take_what_their_bytes_take() {
+    let made = record_program(2, |process| {
+        for _ in 0..3 {
+            match process.rank {
+                0 => process.send(10, 1, 7, 2048),
+                _ => process.receive(20, 0, 7, 2048),
+            }
+        }
+    });
+    let merged = |s_per_byte: f64| {
+        manners(|manners| {
+            [10, 20].into_iter().for_each(|line| manners.add(line, CallOverride::Merged));
+            manners.s_per_byte = s_per_byte;
+        })
+    };
+    // Twice 2048 bytes more than the first message.
+    assert_eq!(length(&made, &merged(1e-11)), 141.0);
+    assert_eq!(length(&made, &merged(f64::INFINITY)), 200.0, "half of the size up to which a message takes about as long as an empty one");
+}
+
+#[test]
 fn relocated_ranks_receive_faster() {
     let moved =
         |to: Vec<u32>| manners(|manners| manners.relocation = Some(RankRelocation { old_hosts: vec![0, 1], new_hosts: to, factor: 0.25 }));
