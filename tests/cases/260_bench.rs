@@ -4,34 +4,34 @@
 //! and that the file is read again.
 
 use std::path::Path;
-use std::process::{Child, Command};
 
 use serde_json::Value;
-use sintonia_tests::{Family, Hosts, Mpi, Outcome, Process, for_every_mpi, fresh_dir, sintonia};
+use sintonia_tests::{BusyLoops, Family, Hosts, Mpi, Outcome, Process, for_every_mpi, fresh_dir, retry_assertions, sintonia};
 
-/// Options that keep a bench short: what is measured is the same.
-const SHORT: [&str; 5] = ["--quick", "--budget", "20", "--max-bytes", "16384"];
+/// Options that keep a bench short, and do not refuse a busy machine: what is measured is the same.
+const SHORT: [&str; 6] = ["--quick", "--budget", "20", "--max-bytes", "16384", "--allow-disturbed"];
 const FILE: &str = "m.machine.toml";
 
 #[test]
 fn a_machine_is_measured_under_every_launcher() {
     for_every_mpi(|mpi| {
-        let folder = fresh_dir();
-        bench(mpi, folder.path(), &SHORT, mpi.launch(2, &[])).expect_status(0);
-        let machine = shown(folder.path(), FILE);
-        assert_eq!((machine["processes"].as_u64(), machine["launches"].as_u64()), (Some(2), Some(1)), "{}", mpi.name);
-        assert_eq!(machine["oversubscribed"], false);
-        assert!(machine["disturbance"].as_f64().is_some_and(|disturbance| disturbance >= 0.0), "{machine}");
-        assert_eq!(machine["mpi"].to_string().contains("libmpi_abi"), mpi.family == Family::Standard, "{machine}");
-        let (_, network) = machine["networks"].as_object().expect("networks").iter().next().expect("a network");
-        check_figures(&machine);
-        // On a busy machine the budget is too short for everything, or figures are disturbed, which is said.
-        let notes = machine["notes"].to_string();
-        let is_complete =
-            !["points of messages", "points of collectives", "for lack of time", "contradict"].iter().any(|said| notes.contains(said));
-        if is_complete {
+        // On a busy machine the budget is too short for everything, or figures are disturbed, which is said: then it is tried again.
+        retry_assertions(|| {
+            let folder = fresh_dir();
+            bench(mpi, folder.path(), &SHORT, mpi.launch(2, &[])).expect_status(0);
+            let machine = shown(folder.path(), FILE);
+            assert_eq!((machine["processes"].as_u64(), machine["launches"].as_u64()), (Some(2), Some(1)), "{}", mpi.name);
+            assert_eq!(machine["oversubscribed"], false);
+            assert!(machine["disturbance"].as_f64().is_some_and(|disturbance| disturbance >= 0.0), "{machine}");
+            assert_eq!(machine["mpi"].to_string().contains("libmpi_abi"), mpi.family == Family::Standard, "{machine}");
+            let (_, network) = machine["networks"].as_object().expect("networks").iter().next().expect("a network");
+            check_figures(&machine);
+            let notes = machine["notes"].to_string();
+            for lacks in ["points of messages", "points of collectives", "for lack of time", "contradict"] {
+                assert!(!notes.contains(lacks), "{}: incomplete: {notes}", mpi.name);
+            }
             check_all_is_measured(mpi, &machine, network);
-        }
+        });
     });
 }
 
@@ -106,41 +106,49 @@ fn processes_on_other_hosts_have_a_class_of_their_own() {
 
 #[test]
 fn processes_of_two_hosts_measure_the_link_they_share() {
+    /// Slow enough that two pairs of processes on one machine could send more than the link carries.
+    const BITS_PER_S: u64 = 100_000_000;
     let Some(hosts) = Hosts::create() else { return };
+    if !hosts.limit_bandwidth(BITS_PER_S) {
+        return;
+    }
     let mpi = Mpi::named("openmpi");
-    let folder = fresh_dir();
-    bench(&mpi, folder.path(), &SHORT, hosts.launch(&mpi, 4, 2, &[])).expect_status(0);
-    let machine = shown(folder.path(), FILE);
-    let is_shared = machine["notes"].to_string().contains("the bandwidth of a link is that of 2 pairs of processes at once");
-    assert_eq!(machine["topology"]["kind"] == "crossbar", is_shared, "{machine}");
-    assert!(is_shared || machine["notes"].to_string().contains("2 pairs of processes at once do not share"), "{machine}");
+    retry_assertions(|| {
+        let folder = fresh_dir();
+        // Short messages would fit into what the link may send at once.
+        bench(&mpi, folder.path(), &["--quick", "--allow-disturbed"], hosts.launch(&mpi, 4, 2, &[])).expect_status(0);
+        let machine = shown(folder.path(), FILE);
+        assert!(machine["notes"].to_string().contains("the bandwidth of a link is that of 2 pairs of processes at once"), "{machine}");
+        assert_eq!(machine["topology"]["kind"], "crossbar", "{machine}");
+        let bandwidth = machine["topology"]["link"]["bytes_per_s"][1].as_f64().expect("a bandwidth");
+        let limit = BITS_PER_S as f64 / 8.0;
+        assert!((limit / 1.5..limit * 1.5).contains(&bandwidth), "{bandwidth} instead of {limit} bytes per second");
+    });
 }
 
 #[test]
 fn the_budget_holds_on_a_machine_with_other_work_and_what_is_missing_is_said() {
     let mpi = Mpi::named("openmpi");
-    let folder = fresh_dir();
-    let mut others: Vec<Child> =
-        (0..2).map(|_| Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a busy loop")).collect();
-    let budget = ["--budget", "12", "--launches", "2"];
-    // Three times the budget; without a budget that holds it takes minutes.
-    let outcome = bench_within(36, &mpi, folder.path(), &budget, mpi.launch(2, &[]));
-    others.iter_mut().for_each(|child| {
-        child.kill().expect("killed");
-        child.wait().expect("ended");
+    retry_assertions(|| {
+        let folder = fresh_dir();
+        let others = BusyLoops::on_all_cores();
+        let budget = ["--budget", "12", "--launches", "2", "--allow-disturbed"];
+        // Three times the budget; without a budget that holds it takes minutes.
+        let outcome = bench_within(36, &mpi, folder.path(), &budget, mpi.launch(2, &[]));
+        drop(others);
+        outcome.expect_status(0);
+        assert!(outcome.stderr.contains("measuring: "), "progress without a terminal: {}", outcome.text());
+        let machine = shown(folder.path(), FILE);
+        let notes = machine["notes"].to_string();
+        assert!(notes.contains("no time for "), "{notes}");
+        assert!(notes.contains("other programs used"), "{notes}");
     });
-    outcome.expect_status(0);
-    assert!(outcome.stderr.contains("measuring: "), "progress without a terminal: {}", outcome.text());
-    let machine = shown(folder.path(), FILE);
-    let notes = machine["notes"].to_string();
-    assert!(notes.contains("no time for "), "{notes}");
-    assert!(notes.contains("other programs used"), "{notes}");
 }
 
 #[test]
 fn without_a_launcher_computation_and_memory_are_measured() {
     let folder = fresh_dir();
-    let command = [sintonia(), "bench".into(), "--quick".into(), "-o".into(), FILE.into()];
+    let command = [sintonia(), "bench".into(), "--quick".into(), "--allow-disturbed".into(), "-o".into(), FILE.into()];
     let outcome = Process::new(command).env(&[("PATH".into(), "/nowhere".into())]).run_in(folder.path());
     outcome.expect_status(0);
     let machine = shown(folder.path(), FILE);

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use sintonia_tests::{
-    Mpi, Outcome, Process, Program, for_every_mpi, fresh_dir, not_applicable, record_command, remove_missing_cores, retry_assertions,
-    retry_until_ok, sintonia,
+    BusyLoops, Mpi, Outcome, Process, Program, for_every_mpi, fresh_dir, not_applicable, record_command, remove_missing_cores,
+    retry_assertions, retry_until_ok, sintonia,
 };
 
 #[test]
@@ -171,25 +171,6 @@ fn runs_that_failed_were_cut_or_shared_a_core_are_left_out_unless_they_are_reque
             assert!(unknown.contains("those left out by default are failed, truncated, oversubscribed, preempted, different"), "{unknown}");
         });
     });
-}
-
-/// Processes that use a processor each until this is dropped.
-struct BusyLoops(Vec<std::process::Child>);
-
-impl BusyLoops {
-    fn start(count: usize) -> BusyLoops {
-        let busy = || std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell");
-        BusyLoops((0..count).map(|_| busy()).collect())
-    }
-}
-
-impl Drop for BusyLoops {
-    fn drop(&mut self) {
-        for busy in &mut self.0 {
-            let _ = busy.kill();
-            let _ = busy.wait();
-        }
-    }
 }
 
 #[test]

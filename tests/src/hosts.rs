@@ -37,6 +37,18 @@ impl Hosts {
         None
     }
 
+    /// Limits what each host sends to this many bits per second; whether that is possible here.
+    pub fn limit_bandwidth(&self, bits_per_s: u64) -> bool {
+        (1..=self.count).all(|number| {
+            let shape = format!("tc -n {NAME}{number} qdisc replace dev eth0 root tbf rate {bits_per_s}bit burst 16kb latency 50ms");
+            let outcome = Process::new(shape.split(' ')).run_in(Path::new("/"));
+            if outcome.status != 0 {
+                skipped(format!("links cannot be made slower here: {}", outcome.text()));
+            }
+            outcome.status == 0
+        })
+    }
+
     /// The names of the hosts.
     pub fn names(&self) -> [String; 2] {
         [1, 2].map(|number| format!("{NAME}{number}"))

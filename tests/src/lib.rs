@@ -4,6 +4,7 @@
 //! Which libraries: `SINTONIA_TEST_MPI=debian` (the default: openmpi, mpich), `all`, or a list of names (`mpich,intel`).
 //! Which Sintonia: `SINTONIA_BIN`, or the one in the target folder (release before debug).
 
+mod busy;
 mod compare;
 pub mod fire;
 mod hosts;
@@ -18,6 +19,7 @@ mod request_ledger;
 mod twins;
 pub mod view;
 
+pub use busy::BusyLoops;
 pub use compare::NormalizedRun;
 pub use hosts::Hosts;
 pub use imports::import_circles;

@@ -281,7 +281,7 @@ fn parse_piece(value: TomlValue) -> Result<ParsedPiece, Error> {
         value,
         from: table.take("from_bytes").map(|value| value.non_negative_number()).transpose()?,
         up_to: table.take("up_to_bytes").map(|value| value.non_negative()).transpose()?,
-        line: LinearCost { intercept: table.require("intercept_s")?.uncertain()?, slope: table.require("slope_s_per_byte")?.uncertain()? },
+        line: LinearCost::new(table.require("intercept_s")?.uncertain()?, table.require("slope_s_per_byte")?.uncertain()?),
     };
     table.finish().map(|()| given)
 }

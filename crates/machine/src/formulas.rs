@@ -32,7 +32,9 @@ impl ValueChoice {
     }
 
     fn line_formula(self, line: &LinearCost) -> Formula {
-        self.value_formula(&line.intercept) + self.value_formula(&line.slope) * Formula::symbol(BYTES)
+        // The numbers of a formula are independent, so those of a widened line enclose more than its times.
+        let [intercept, slope] = [line.intercept, line.slope].map(|value| value.widened(line.widening));
+        self.value_formula(&intercept) + self.value_formula(&slope) * Formula::symbol(BYTES)
     }
 
     fn pieces_formula(self, pieces: &PiecewiseCost) -> Formula {

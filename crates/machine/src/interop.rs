@@ -38,7 +38,7 @@ fn incomplete(machine: &Machine, lacks: String) -> IncompleteMachine {
 
 /// A line without intervals. None if a number is not finite.
 fn exact_cost(intercept: f64, slope: f64) -> Option<LinearCost> {
-    Some(LinearCost { intercept: UncertainValue::exact(intercept).ok()?, slope: UncertainValue::exact(slope).ok()? })
+    Some(LinearCost::new(UncertainValue::exact(intercept).ok()?, UncertainValue::exact(slope).ok()?))
 }
 
 /// Bandwidth for lines without slope, in bytes per second; faster than any memory.

@@ -9,13 +9,37 @@ pub struct LinearCost {
     pub intercept: UncertainValue,
     /// Seconds per byte.
     pub slope: UncertainValue,
+    /// How many times smaller or larger a time may be than these figures say. It belongs to the time: with a negative intercept, a longer
+    /// time has a smaller intercept, so no interval of the intercept could express it.
+    pub(crate) widening: f64,
 }
 
 impl LinearCost {
+    /// A line.
+    pub fn new(intercept: UncertainValue, slope: UncertainValue) -> LinearCost {
+        LinearCost { intercept, slope, widening: 1.0 }
+    }
+
+    /// The same times, with intervals widened by a factor.
+    fn widened(&self, factor: f64) -> LinearCost {
+        LinearCost { widening: self.widening * factor, ..*self }
+    }
+
+    /// Intercept and slope of the line of low, middle and high times.
+    pub fn bounds(&self) -> [(f64, f64); 3] {
+        let (intercept, slope) = (<[f64; 3]>::from(self.intercept), <[f64; 3]>::from(self.slope));
+        let factors = [self.widening.recip(), 1.0, self.widening];
+        std::array::from_fn(|k| (intercept[k] * factors[k], slope[k] * factors[k]))
+    }
+
+    /// Whether all intervals are points.
+    pub fn is_exact(&self) -> bool {
+        self.intercept.is_exact() && self.slope.is_exact() && self.widening == 1.0
+    }
+
     /// Low, middle and high at a size.
     pub fn at(&self, bytes: f64) -> [f64; 3] {
-        let (i, s) = (<[f64; 3]>::from(self.intercept), <[f64; 3]>::from(self.slope));
-        std::array::from_fn(|k| i[k] + s[k] * bytes)
+        self.bounds().map(|(intercept, slope)| intercept + slope * bytes)
     }
 }
 
@@ -84,9 +108,8 @@ impl PiecewiseCost {
 
     /// The same times, with intervals widened by a factor.
     pub(crate) fn widened(&self, factor: f64) -> PiecewiseCost {
-        let widened = |line: &LinearCost| LinearCost { intercept: line.intercept.widened(factor), slope: line.slope.widened(factor) };
-        let bounded = self.bounded.iter().map(|(bound, line)| (*bound, widened(line))).collect();
-        PiecewiseCost { from: self.from, bounded, last: widened(&self.last) }
+        let bounded = self.bounded.iter().map(|(bound, line)| (*bound, line.widened(factor))).collect();
+        PiecewiseCost { from: self.from, bounded, last: self.last.widened(factor) }
     }
 
     /// Smallest size.
@@ -144,7 +167,7 @@ mod tests {
     }
 
     fn line(intercept: f64, slope: f64) -> LinearCost {
-        LinearCost { intercept: exact(intercept), slope: exact(slope) }
+        LinearCost::new(exact(intercept), exact(slope))
     }
 
     #[test]
@@ -159,6 +182,16 @@ mod tests {
         let pieces = PiecewiseCost::new(0.0, vec![(bound, line(1.0, 0.0))], line(2.0, 0.0)).unwrap();
         assert_eq!(pieces.at(110.0), [1.0, 2.0, 2.0]);
         assert_eq!(pieces.at(121.0), [2.0, 2.0, 2.0]);
+    }
+
+    #[test]
+    fn a_time_is_widened_and_not_its_parts() {
+        let pieces = PiecewiseCost::new(1.0, Vec::new(), line(-10e-6, 20e-6)).unwrap().widened(1.5);
+        let [low, middle, high] = pieces.at(1.0);
+        assert!(
+            (low - 10e-6 / 1.5).abs() < 1e-12 && (middle - 10e-6).abs() < 1e-12 && (high - 15e-6).abs() < 1e-12,
+            "{low} {middle} {high}"
+        );
     }
 
     #[test]

@@ -193,8 +193,7 @@ impl Platform {
     /// A piece of a timing with the what-if changes. A negative intercept belongs to a fit through large messages and scales with the
     /// bytes.
     fn adjusted_line(&self, line: &LinearCost) -> (f64, f64) {
-        let (intercept, slope) = (<[f64; 3]>::from(line.intercept), <[f64; 3]>::from(line.slope));
-        let (intercept, slope) = (intercept[self.bound as usize], slope[self.bound as usize]);
+        let (intercept, slope) = line.bounds()[self.bound as usize];
         let factor = if intercept < 0.0 { self.adjustment.per_byte_factor } else { self.adjustment.latency_factor };
         (intercept * factor, slope * self.adjustment.per_byte_factor)
     }

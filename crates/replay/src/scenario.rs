@@ -378,7 +378,7 @@ fn check_collectives(machine: &Machine) -> Result<(), Error> {
 fn is_exact(machine: &Machine) -> bool {
     let messages = machine.networks.values().flat_map(|network| network.messages.values());
     let groups = machine.collective_costs.values().flat_map(|group| group.timings.iter().map(|at| &at.timing));
-    let is_line = |timing: &OperationTiming| timing.pieces.iter().all(|(_, line)| line.intercept.is_exact() && line.slope.is_exact());
+    let is_line = |timing: &OperationTiming| timing.pieces.iter().all(|(_, line)| line.is_exact());
     messages.chain(groups).all(is_line) && machine.nodes.iter().all(|node| node.speed.is_exact()) && machine.topology.is_none()
 }
 
@@ -396,8 +396,8 @@ impl Platform {
                 (link.latency.middle() * self.adjustment.latency_factor, self.adjustment.per_byte_factor / link.bandwidth.middle())
             });
         };
-        let first: [f64; 3] = timing.pieces.line(timing.pieces.from_bytes()).intercept.into();
-        let last: [f64; 3] = timing.pieces.last().slope.into();
-        (first[end].max(0.0) * self.adjustment.latency_factor, last[end].max(0.0) * self.adjustment.per_byte_factor)
+        let (latency, _) = timing.pieces.line(timing.pieces.from_bytes()).bounds()[end];
+        let (_, per_byte) = timing.pieces.last().bounds()[end];
+        (latency.max(0.0) * self.adjustment.latency_factor, per_byte.max(0.0) * self.adjustment.per_byte_factor)
     }
 }

@@ -49,6 +49,9 @@ pub(crate) struct BenchArgs {
     /// Seed of the random order of measurements
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     seed: u64,
+    /// Write the file even if the measurement was too disturbed to be of use
+    #[arg(long, conflicts_with_all = ["from", "java"])]
+    allow_disturbed: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -89,6 +92,9 @@ pub(crate) fn run(args: BenchArgs) -> Result<ExitCode, Error> {
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.machine.toml", host_file_name())));
     check_output(&path, args.force)?;
     let machine = measure(&args, &path)?;
+    if !args.allow_disturbed {
+        check_disturbance(&machine, &path)?;
+    }
     write_machine(&machine, &path)?;
     if let Some(disturbance) = machine.metadata.disturbance.filter(|disturbance| *disturbance >= NOTED_DISTURBANCE) {
         eprintln!("sintonia: the measurement was disturbed, so costs may be {}", display::disturbance_text(disturbance));
@@ -98,6 +104,25 @@ pub(crate) fn run(args: BenchArgs) -> Result<ExitCode, Error> {
 
 /// A disturbance that is worth a warning.
 const NOTED_DISTURBANCE: f64 = 0.1;
+
+/// With a larger disturbance there is no file: intervals of five times less to five times more say nothing. On a machine that others use,
+/// it is below 1.
+const MAX_DISTURBANCE: f64 = 4.0;
+
+/// Refuses a machine whose measurement was too disturbed. Where processes shared cores, waiting for each other is what was measured.
+fn check_disturbance(machine: &Machine, path: &Path) -> Result<(), Error> {
+    let about = &machine.metadata;
+    match about.disturbance.filter(|disturbance| *disturbance > MAX_DISTURBANCE && !about.oversubscribed) {
+        None => Ok(()),
+        Some(disturbance) => Err(Error::Other(format!(
+            "{}: not written, since the measurement was disturbed: costs may be {}, \
+             or write the file all the same with --allow-disturbed{}",
+            path.display(),
+            display::disturbance_text(disturbance),
+            about.notes.iter().map(|note| format!("\n  {note}")).collect::<String>()
+        ))),
+    }
+}
 
 /// Writes a machine file, if it can be read back.
 fn write_machine(machine: &Machine, path: &Path) -> Result<(), Error> {
@@ -143,7 +168,7 @@ fn measure(args: &BenchArgs, path: &Path) -> Result<Machine, Error> {
     };
     // Fitting and writing also take time.
     let reserve = (budget / 20).min(Duration::from_secs(3));
-    let plan = BenchPlan { settings, launches: count, deadline: began + budget - reserve };
+    let plan = BenchPlan { settings, launches: count, deadline: began + budget - reserve, has_fallback: false };
     let mut notes = Vec::new();
     let (launcher, launches) = run_launches(&args.launcher, &plan, &mut notes)?;
     notes.push(format!("measured in {}", text::format_seconds(began.elapsed().as_secs_f64())));
@@ -166,7 +191,7 @@ fn run_launches(given: &[OsString], plan: &BenchPlan, notes: &mut Vec<String>) -
     }
     match launch::find_launcher() {
         None => notes.push("no mpirun found, so only computation and memory were measured".into()),
-        Some(found) => match launch::run_all(&found, plan, launch::StderrMode::Capture, notes) {
+        Some(found) => match launch::run_all(&found, &BenchPlan { has_fallback: true, ..*plan }, launch::StderrMode::Capture, notes) {
             Ok(launches) => return Ok((found.iter().map(|word| word.to_string_lossy().into_owned()).collect(), launches)),
             Err(error) => {
                 eprintln!("sintonia: {error}\nsintonia: measuring only computation and memory");
@@ -188,4 +213,24 @@ fn host_file_name() -> String {
 fn machine_name(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     name.trim_end_matches(".toml").trim_end_matches(".machine").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_was_much_disturbed_is_refused_with_the_reason() {
+        let check = |disturbance: f64, oversubscribed: bool| {
+            let notes = vec!["a: other programs used 99 % of the processor time during the measurement".to_owned()];
+            let metadata = MachineMetadata { disturbance: Some(disturbance), oversubscribed, notes, ..MachineMetadata::default() };
+            check_disturbance(&Machine { metadata, ..Machine::default() }, Path::new("m.toml")).map_err(|error| error.to_string())
+        };
+        assert_eq!(check(0.9, false), Ok(()), "as on a machine that others use");
+        assert_eq!(check(9.0, true), Ok(()), "processes that share cores wait for each other");
+        let reason = "m.toml: not written, since the measurement was disturbed: costs may be 10 times smaller or larger: \
+                      measure again when the machine is quieter, or write the file all the same with --allow-disturbed\n  \
+                      a: other programs used 99 % of the processor time during the measurement";
+        assert_eq!(check(9.0, false), Err(reason.to_owned()));
+    }
 }

@@ -15,6 +15,7 @@ use sintonia_fit::sample::{DEFAULT_CONFIDENCE, bootstrap_median, median};
 
 use super::binding::is_oversubscribed;
 use super::collective_growth::growth;
+use super::core_wait::LIMITED_SHARE;
 use super::protocol_threshold::{ProtocolThresholds, SizeLimit};
 use super::{BenchQuantity, BenchRecord, BenchSample, CostMode, HostUse, ProcessBinding};
 use crate::{
@@ -46,6 +47,10 @@ impl LaunchMeasurements {
             }
             BenchRecord::LeftOut(quantity, bytes) => {
                 self.left_out.insert((quantity, bytes));
+            }
+            BenchRecord::ProcessorShares(shares) => {
+                let bindings = self.bindings.iter_mut().zip(shares);
+                bindings.for_each(|(binding, share)| binding.processor_share = binding.processor_share.max(share));
             }
             BenchRecord::HostUse(used) => self.host_use.push(used),
             BenchRecord::Thresholds(class, thresholds) => {
@@ -86,7 +91,7 @@ pub fn assemble(launches: &[LaunchMeasurements], metadata: MachineMetadata) -> R
         notes.push("measured by an unoptimised build: costs of computation are meaningless".into());
     }
     let mut nodes = nodes(&first.bindings, &sample_set, &mut notes);
-    nodes.iter_mut().for_each(|node| node.cpu_quota = cpu_quota(launches, node));
+    nodes.iter_mut().for_each(|node| node.cpu_quota = cpu_quota(launches, node, &mut notes));
     notes.extend(nodes.iter().filter_map(|node| implausible(&node.kind, &node.compute)));
     let mut evidence = DisturbanceEvidence::default();
     let networks = networks(launches, &sample_set, &mut evidence, &mut notes);
@@ -178,22 +183,39 @@ fn nodes(bindings: &[ProcessBinding], sample_set: &SampleSet, notes: &mut Vec<St
     kinds.iter().enumerate().filter_map(node).collect()
 }
 
-/// The processors' worth of time that the processes of a node had, if it was less than they could use and nothing else used the processors.
-fn cpu_quota(launches: &[LaunchMeasurements], node: &NodeType) -> Option<f64> {
-    /// With a larger share of a processor, a process is not limited.
-    const LIMITED: f64 = 0.9;
-    let is_shared = |launch: &LaunchMeasurements| {
+/// The processors' worth of time that the processes of a node had, if it was less than they could use, nothing else used the processors,
+/// and no host of the type had more.
+fn cpu_quota(launches: &[LaunchMeasurements], node: &NodeType, notes: &mut Vec<String>) -> Option<f64> {
+    let hosts = || node.layout.hosts.iter().filter_map(|host| Some((host, host_share(launches, host)?)));
+    let quota = hosts().filter(|(_, share)| share.is_limited).map(|(_, share)| share.processors).max_by(f64::total_cmp)?;
+    let beyond = hosts().find(|(_, share)| !share.is_limited && share.processors > quota);
+    if let Some((host, share)) = beyond {
+        let had = share.processors;
+        notes.push(format!("{}: a CPU quota of {quota} is not that of the type, since {host} had {had} processors", node.kind));
+        return None;
+    }
+    Some(quota)
+}
+
+/// What the processes of a host had while all were busy.
+struct HostShare {
+    processors: f64,
+    /// Whether it was less than they could use.
+    is_limited: bool,
+}
+
+/// The share of the least disturbed launch, of those that can tell: what else used the host is known at the end of a launch.
+fn host_share(launches: &[LaunchMeasurements], host: &str) -> Option<HostShare> {
+    let is_shared = |launch: &&LaunchMeasurements| {
         is_oversubscribed(&launch.bindings) || launch.host_use.iter().any(|used| used.others > disturbance::MUCH_USE)
     };
-    let host = node.layout.hosts.first()?;
     let of_launch = |launch: &LaunchMeasurements| {
-        let shares: Vec<f64> = launch.bindings.iter().filter(|place| place.host == *host).map(|place| place.processor_share).collect();
-        let quota = (shares.iter().sum::<f64>() * 1e3).round() / 1e3;
-        (quota > 0.0 && quota < LIMITED * shares.len() as f64).then_some(quota)
+        let shares: Vec<f64> = launch.bindings.iter().filter(|place| place.host == host).map(|place| place.processor_share).collect();
+        let processors = (shares.iter().sum::<f64>() * 1e3).round() / 1e3;
+        HostShare { processors, is_limited: processors < LIMITED_SHARE * shares.len() as f64 }
     };
-    // The least disturbed launch has most; without a limit, one that has all of it is enough.
-    let quotas = launches.iter().filter(|launch| launch.has_data() && !is_shared(launch)).map(of_launch);
-    quotas.collect::<Option<Vec<f64>>>()?.into_iter().max_by(f64::total_cmp)
+    let shares = launches.iter().filter(|launch| launch.is_complete() && !is_shared(launch)).map(of_launch);
+    shares.filter(|share| share.processors > 0.0).max_by(|a, b| a.processors.total_cmp(&b.processors))
 }
 
 /// The hosts of a node type, each once. A host with cores of several types belongs to that of its first process.
@@ -359,20 +381,43 @@ mod tests {
 
     #[test]
     fn processes_that_are_stopped_have_a_quota_unless_others_use_the_processors() {
-        let quota = |shares: [f64; 2], others: f64| {
-            let place = |share: f64| ProcessBinding { host: "a".into(), processor_share: share, ..ProcessBinding::current() };
-            let used = HostUse { host: "a".into(), others, stolen: 0.0 };
-            let mut launch = LaunchMeasurements::default();
-            launch.add_record(BenchRecord::Hello { library: None, places: shares.map(place).into() });
-            launch.add_record(BenchRecord::HostUse(used));
-            launch.bindings.iter_mut().enumerate().for_each(|(core, place)| place.allowed = vec![core]);
-            let mut node = crate::bench::local_machine("m").nodes.remove(0);
-            node.layout.hosts = vec!["a".into()];
-            cpu_quota(&[launch.clone(), launch], &node)
+        let quota = |shares: [f64; 2], at_end: [f64; 2], others: f64| quota_of_hosts(["a", "a"], shares, at_end, others).0;
+        assert_eq!(quota([0.5, 0.25], [0.5, 0.25], 0.0), Some(0.75));
+        assert_eq!(quota([0.98, 0.95], [0.98, 0.95], 0.0), None, "nothing stops them");
+        assert_eq!(quota([0.5, 0.25], [0.5, 0.25], 0.4), None, "other programs do");
+        assert_eq!(quota([0.5, 0.25], [0.5, 0.5], 0.0), Some(1.0), "the larger share is the less disturbed one");
+        assert_eq!(quota([0.5, 0.25], [1.0, 1.0], 0.0), None, "what is over at the end is no quota");
+    }
+
+    #[test]
+    fn a_quota_is_that_of_all_hosts_of_a_type() {
+        assert_eq!(quota_of_hosts(["a", "b"], [0.5, 0.5], [0.5, 0.6], 0.0), (Some(0.6), Vec::new()));
+        let (quota, notes) = quota_of_hosts(["a", "b"], [0.5, 1.0], [0.5, 1.0], 0.0);
+        assert_eq!(quota, None);
+        assert!(notes[0].ends_with(": a CPU quota of 0.5 is not that of the type, since b had 1 processors"), "{notes:?}");
+    }
+
+    /// The quota of two processes on these hosts, with their shares of a processor at the beginning and at the end, and the notes.
+    fn quota_of_hosts(hosts: [&str; 2], shares: [f64; 2], at_end: [f64; 2], others: f64) -> (Option<f64>, Vec<String>) {
+        let place = |core: usize| ProcessBinding {
+            host: hosts[core].into(),
+            processor_share: shares[core],
+            allowed: vec![core],
+            ..ProcessBinding::current()
         };
-        assert_eq!(quota([0.5, 0.25], 0.0), Some(0.75));
-        assert_eq!(quota([0.98, 0.95], 0.0), None, "nothing stops them");
-        assert_eq!(quota([0.5, 0.25], 0.4), None, "other programs do");
+        let mut launch = LaunchMeasurements::default();
+        for record in [
+            BenchRecord::Hello { library: None, places: [0, 1].map(place).into() },
+            BenchRecord::ProcessorShares(at_end.into()),
+            BenchRecord::HostUse(HostUse { host: "a".into(), others, stolen: 0.0 }),
+            BenchRecord::End,
+        ] {
+            launch.add_record(record);
+        }
+        let mut node = crate::bench::local_machine("m").nodes.remove(0);
+        node.layout.hosts = hosts.map(str::to_owned).into();
+        let mut notes = Vec::new();
+        (cpu_quota(&[launch.clone(), launch], &node, &mut notes), notes)
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub enum BenchRecord {
     LeftOut(BenchQuantity, u64),
     /// Protocol thresholds of a pair class, found by behaviour.
     Thresholds(PairClass, ProtocolThresholds),
+    /// The share of a processor that each process had at the end.
+    ProcessorShares(Vec<f64>),
     /// What else used a host.
     HostUse(HostUse),
     /// Last record of a launch.

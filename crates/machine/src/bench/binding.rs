@@ -32,7 +32,7 @@ pub struct ProcessBinding {
     pub allowed: Vec<usize>,
     /// Data caches of the first of them, nearest first.
     pub caches: Vec<CpuCache>,
-    /// The share of the time for which it has a core while all processes of the launch are busy.
+    /// The share of the time for which a quota lets it have a core while all processes of the launch are busy.
     pub processor_share: f64,
 }
 

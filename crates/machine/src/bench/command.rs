@@ -79,6 +79,8 @@ pub(super) enum BenchCommand {
     Compute(usize, u64, f64),
     /// Measure memory: node type, working set size, seed, seconds.
     Memory(usize, u64, u64, f64),
+    /// Be busy, and tell the share of a processor that a quota leaves.
+    ProcessorShare,
     /// End of the launch; answered with the use of the host.
     Leave,
 }
@@ -92,6 +94,8 @@ pub(super) enum BenchAnswer {
     Assisted(f64),
     /// Samples.
     Samples(Vec<BenchSample>),
+    /// The share of a processor.
+    ProcessorShare(f64),
     /// The use of the host since the start.
     HostTicks(HostTicks),
 }

@@ -1,17 +1,48 @@
 //! How long this thread waited for a core: what the kernel's scheduler says, not a guess from times that look long.
 
+use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long a process is busy to find its share of a processor: several periods of a quota.
-const BUSY_TIME: Duration = Duration::from_millis(400);
+pub(super) const BUSY_TIME: Duration = Duration::from_millis(400);
 
-/// The share of the time for which this thread has a core if it always wants one: less than one where a quota stops it, or others run.
+/// With a larger share of a processor, a process is not limited.
+pub(super) const LIMITED_SHARE: f64 = 0.9;
+
+/// The share of the time for which a quota lets this thread have a core if it always wants one. Where control groups count how often they
+/// throttle, a wait without that is not a quota's; elsewhere others that run cannot be distinguished from a quota.
 pub(super) fn processor_share() -> f64 {
-    let timer = CoreWaitTimer::start();
+    let root = Path::new("/");
+    let (timer, throttled) = (CoreWaitTimer::start(), throttled_periods(root));
     while timer.began.elapsed() < BUSY_TIME {
         std::hint::spin_loop();
     }
-    1.0 - timer.share()
+    let was_throttled = throttled.zip(throttled_periods(root)).is_none_or(|(before, now)| now > before);
+    if was_throttled { 1.0 - timer.share() } else { 1.0 }
+}
+
+/// In how many periods the control groups of this process that can be seen were throttled; none if none of them counts that.
+fn throttled_periods(root: &Path) -> Option<u64> {
+    let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
+    groups.lines().find_map(|line| {
+        let (controllers, group) = line.split_once(':')?.1.split_once(':')?;
+        let mounts: &[&str] = match controllers {
+            "" => &["sys/fs/cgroup", "sys/fs/cgroup/unified"],
+            _ if controllers.split(',').any(|name| name == "cpu") => &["sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu,cpuacct"],
+            _ => return None,
+        };
+        // Ancestors limit a group, too. In a container its group is the one that is mounted, whatever its name is outside.
+        let levels = Path::new(group.trim_start_matches('/')).ancestors();
+        let count = |folder: &Path| parse_throttled(&fs::read_to_string(folder.join("cpu.stat")).ok()?);
+        let counts = levels.flat_map(|level| mounts.iter().filter_map(move |mount| count(&root.join(mount).join(level))));
+        counts.reduce(|sum, count| sum + count)
+    })
+}
+
+/// The throttled periods in `cpu.stat`.
+fn parse_throttled(text: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix("nr_throttled "))?.trim().parse().ok()
 }
 
 /// Measures the share of a period that this thread was ready to run but had no core.
@@ -36,7 +67,7 @@ impl CoreWaitTimer {
 
 /// Nanoseconds that this thread has waited for a core since it began.
 fn waited_ns() -> Option<u64> {
-    parse_waited(&std::fs::read_to_string("/proc/thread-self/schedstat").ok()?)
+    parse_waited(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)
 }
 
 /// The second number of `schedstat`: time on a core, time waiting for one, number of time slices.
@@ -52,6 +83,30 @@ mod tests {
     fn waiting_is_the_second_number() {
         assert_eq!(parse_waited("117086 2991542 2\n"), Some(2_991_542));
         assert_eq!(parse_waited("117086\n"), None);
+    }
+
+    #[test]
+    fn all_groups_that_can_be_seen_may_throttle() {
+        let throttled = |files: &[(&str, &str)]| {
+            let root = tempfile::tempdir().unwrap();
+            for (path, text) in files {
+                let path = root.path().join(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            throttled_periods(root.path())
+        };
+        let statistics = "nr_periods 9\nnr_throttled 3\n";
+        let of_version_1 = [
+            ("proc/self/cgroup", "2:cpuset:/\n1:cpu,cpuacct:/job/step\n0::/x\n"),
+            ("sys/fs/cgroup/cpu/job/step/cpu.stat", statistics),
+            ("sys/fs/cgroup/cpu/job/cpu.stat", "nr_throttled 4\nthrottled_time 8\n"),
+        ];
+        assert_eq!(throttled(&of_version_1), Some(7));
+        let in_container = [("proc/self/cgroup", "0::/docker/abc\n"), ("sys/fs/cgroup/cpu.stat", statistics)];
+        assert_eq!(throttled(&in_container), Some(3));
+        let uncounted = [("proc/self/cgroup", "0::/\n"), ("sys/fs/cgroup/cpu.stat", "usage_usec 7\n")];
+        assert_eq!(throttled(&uncounted), None, "the group has no quota to throttle it");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::Serialize;
 use sintonia_mpi::{BenchmarkCalls, TimedGroup};
 
 use super::command::{BenchAnswer, BenchCommand, CollectiveTask};
-use super::core_wait::CoreWaitTimer;
+use super::core_wait::{CoreWaitTimer, processor_share};
 use super::host_use::HostTicks;
 use super::message_timer::MessageTimer;
 use super::page_aligned::PageAlignedBuffer;
@@ -40,6 +40,7 @@ pub(super) fn follow_leader(timed: &BenchmarkCalls) -> Result<(), BenchError> {
                 let time = Duration::from_secs_f64(seconds);
                 send_answer(timed, &BenchAnswer::Samples(collect(|tell| memory::measure(node, amount, seed, time, tell))))?;
             }
+            BenchCommand::ProcessorShare => send_answer(timed, &BenchAnswer::ProcessorShare(processor_share()))?,
             BenchCommand::Leave => return send_answer(timed, &BenchAnswer::HostTicks(HostTicks::now().since(&start_ticks))),
         }
     }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use sintonia_mpi::BenchmarkCalls;
 
 use super::command::{BenchAnswer, BenchCommand};
+use super::core_wait::{BUSY_TIME, LIMITED_SHARE, processor_share};
 use super::host_use::{HostTicks, host_use};
 use super::leader::{BenchLeader, share_end};
 use super::memory_schedule::MemorySchedule;
@@ -24,8 +25,9 @@ const SHARED_LINK_PARTS: usize = 6;
 /// Leads the processes that a launcher started.
 pub(super) fn lead_launch(timed: &BenchmarkCalls, settings: &BenchSettings, out: &mut dyn Write) -> Result<(), BenchError> {
     let (began, time, start_ticks) = (Instant::now(), settings.time_left(), HostTicks::now());
-    let until = |share: u32| began + time * share / 100;
     let places = gather_bindings(timed)?;
+    let time = if seems_limited(&places) { time.saturating_sub(BUSY_TIME) } else { time };
+    let until = |share: u32| began + time * share / 100;
     BenchRecord::Hello { library: Some(timed.world().library()), places: places.clone() }.write(out)?;
     let mut leader = BenchLeader::new(timed, settings, places, time, out);
     let kinds = node_type_ranks(&leader.bindings);
@@ -50,7 +52,10 @@ pub(super) fn lead_launch(timed: &BenchmarkCalls, settings: &BenchSettings, out:
 pub(super) fn measure_node_only(settings: &BenchSettings, out: &mut dyn Write) -> Result<(), BenchError> {
     let (began, time, start_ticks) = (Instant::now(), settings.time_left(), HostTicks::now());
     let place = ProcessBinding::measured();
-    BenchRecord::Hello { library: None, places: vec![place.clone()] }.write(out)?;
+    let places = vec![place.clone()];
+    let is_limited = seems_limited(&places);
+    let time = if is_limited { time.saturating_sub(BUSY_TIME) } else { time };
+    BenchRecord::Hello { library: None, places }.write(out)?;
     let mut samples = Vec::new();
     compute::measure(0, settings.seed, time / 2, |sample| samples.push(sample));
     write_compute_samples(0, samples, out)?;
@@ -62,6 +67,9 @@ pub(super) fn measure_node_only(settings: &BenchSettings, out: &mut dyn Write) -
         BenchRecord::Done(schedule.done_percent()).write(out)?;
     }
     schedule.write_left_out(0, out)?;
+    if is_limited {
+        BenchRecord::ProcessorShares(vec![processor_share()]).write(out)?;
+    }
     host_use(&[HostTicks::now().since(&start_ticks)]).into_iter().try_for_each(|used| BenchRecord::HostUse(used).write(out))?;
     Ok(BenchRecord::End.write(out)?)
 }
@@ -112,8 +120,29 @@ fn node_type_ranks(places: &[ProcessBinding]) -> Vec<usize> {
     (0..places.len()).filter(is_first).collect()
 }
 
+/// Whether a quota seems to stop one of the processes, so that this is measured again at the end: a short disturbance is over by then.
+fn seems_limited(places: &[ProcessBinding]) -> bool {
+    places.iter().any(|place| place.processor_share < LIMITED_SHARE)
+}
+
+/// Measures the share of a processor of all processes at the same time.
+fn measure_processor_shares(leader: &mut BenchLeader) -> Result<(), BenchError> {
+    leader.send_to_all(&BenchCommand::ProcessorShare)?;
+    let mut shares = vec![processor_share(); leader.bindings.len()];
+    for _ in 1..shares.len() {
+        let (from, message) = leader.timed.wait_for_message()?;
+        if let BenchAnswer::ProcessorShare(share) = serde_json::from_slice(&message)? {
+            shares[from] = share;
+        }
+    }
+    Ok(BenchRecord::ProcessorShares(shares).write(leader.out)?)
+}
+
 /// Ends the other processes, and reports what else used the hosts.
 fn end_launch(leader: &mut BenchLeader, start_ticks: &HostTicks) -> Result<(), BenchError> {
+    if seems_limited(&leader.bindings) {
+        measure_processor_shares(leader)?;
+    }
     leader.send_to_all(&BenchCommand::Leave)?;
     let mut ticks = vec![HostTicks::now().since(start_ticks)];
     for _ in 1..leader.bindings.len() {

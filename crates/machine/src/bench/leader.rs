@@ -266,7 +266,7 @@ impl<'t, 'o> BenchLeader<'t, 'o> {
             match self.receive_answer()? {
                 BenchAnswer::Round(round) => rounds.push(round),
                 BenchAnswer::Assisted(share) => core_wait = core_wait.max(share),
-                BenchAnswer::Samples(_) | BenchAnswer::HostTicks(_) => {}
+                BenchAnswer::Samples(_) | BenchAnswer::ProcessorShare(_) | BenchAnswer::HostTicks(_) => {}
             }
         }
         rounds.iter_mut().for_each(|round| round.core_wait = round.core_wait.max(core_wait));

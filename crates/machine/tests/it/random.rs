@@ -36,7 +36,7 @@ fn above_zero() -> impl Strategy<Value = UncertainValue> {
 }
 
 fn pieces() -> impl Strategy<Value = PiecewiseCost> {
-    let line = || (figure(), figure()).prop_map(|(intercept, slope)| LinearCost { intercept, slope });
+    let line = || (figure(), figure()).prop_map(|(intercept, slope)| LinearCost::new(intercept, slope));
     (0..1000u32, vec((1..100_000u32, line()), 0..4), line()).prop_map(|(from, steps, last)| {
         let mut above = f64::from(from);
         let bounded = steps.into_iter().map(|(step, line)| {

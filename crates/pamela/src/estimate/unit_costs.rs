@@ -7,9 +7,7 @@
 use std::collections::BTreeMap;
 
 use sintonia_formula::{Formula, PiecewiseCase};
-use sintonia_machine::{
-    CollectiveKind, LinearCost, Machine, MessageMetric, Named, OperationCost, PairClass, PiecewiseCost, UncertainValue,
-};
+use sintonia_machine::{CollectiveKind, Machine, MessageMetric, Named, OperationCost, PairClass, PiecewiseCost};
 
 use super::cost_vector::{CostItem, TransferCost};
 use super::planner::CostModel;
@@ -79,9 +77,8 @@ fn cost_range(cost: &OperationCost) -> Seconds {
 }
 
 fn segment_cost(pieces: &PiecewiseCost, piece: usize, per: TransferCost) -> Option<Seconds> {
-    let line: &LinearCost = pieces.iter().nth(piece)?.1;
-    let figure: UncertainValue = if per == TransferCost::Startup { line.intercept } else { line.slope };
-    Some(figure.into())
+    let (_, line) = pieces.iter().nth(piece)?;
+    Some(line.bounds().map(|(intercept, slope)| if per == TransferCost::Startup { intercept } else { slope }))
 }
 
 impl CostModel for MachineCostModel<'_> {

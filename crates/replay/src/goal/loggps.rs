@@ -86,6 +86,6 @@ const MANY_BYTES: u64 = 1 << 30;
 
 fn byte_cost(network: &NetworkCosts, message: MessageMetric, end: IntervalBound) -> Option<ByteCost> {
     let pieces = &network.messages.get(&message)?.pieces;
-    let which = |figures: [f64; 3]| figures[end as usize].max(0.0);
-    Some(ByteCost { first_byte_s: which(pieces.at(1.0)), next_byte_s: which(pieces.last().slope.into()) })
+    let (_, per_byte) = pieces.last().bounds()[end as usize];
+    Some(ByteCost { first_byte_s: pieces.at(1.0)[end as usize].max(0.0), next_byte_s: per_byte.max(0.0) })
 }

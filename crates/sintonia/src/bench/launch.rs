@@ -41,6 +41,8 @@ pub(super) struct BenchPlan {
     pub launches: u64,
     /// The end of the time for all of them.
     pub deadline: Instant,
+    /// Whether something else is measured if the first launch fails. It then ends while there is time for that.
+    pub has_fallback: bool,
 }
 
 impl BenchPlan {
@@ -71,14 +73,37 @@ pub(super) fn run_all(
             notes.push(format!("no time for more than {index} of {} launches", plan.launches));
             break;
         };
-        let launch = run.run_once(&settings, ends)?;
-        if !launch.is_complete() {
-            notes.push(format!("launch {} was ended before it was complete, since its time was over", index + 1));
+        let reserve = if plan.has_fallback && launches.is_empty() { settings.budget / FALLBACK_PARTS } else { Duration::ZERO };
+        match run.run_once(&settings, LaunchEnds { any: ends - reserve, all: ends }) {
+            Ok(launch) => {
+                if !launch.is_complete() {
+                    notes.push(format!("launch {} was ended before it was complete, since its time was over", index + 1));
+                }
+                launches.push(launch);
+                run.finished += 1;
+            }
+            Err(error) if launches.is_empty() => return Err(error),
+            Err(error) => {
+                eprintln!("sintonia: launch {} of {} failed: {error}", index + 1, plan.launches);
+                let reason = error.to_string().lines().next().unwrap_or_default().to_owned();
+                notes.push(format!("launch {} of {} failed and was the last: {reason}", index + 1, plan.launches));
+                break;
+            }
         }
-        launches.push(launch);
-        run.finished += 1;
     }
     Ok(launches)
+}
+
+/// This part of the time of a launch is left for what is measured if it fails.
+const FALLBACK_PARTS: u32 = 5;
+
+/// When a launch is terminated.
+#[derive(Clone, Copy)]
+struct LaunchEnds {
+    /// If nothing that counts has been measured until then.
+    any: Instant,
+    /// In any case.
+    all: Instant,
 }
 
 struct BenchLauncher<'a> {
@@ -101,13 +126,14 @@ enum EarlyEnd {
 }
 
 impl BenchLauncher<'_> {
-    fn run_once(&mut self, settings: &BenchSettings, ends: Instant) -> Result<LaunchMeasurements, Error> {
+    fn run_once(&mut self, settings: &BenchSettings, ends: LaunchEnds) -> Result<LaunchMeasurements, Error> {
         let mut child = self.start(settings)?;
         let stderr = child.stderr.take().map(spawn_collector);
         let lines = spawn_line_reader(child.stdout.take());
         let mut launch = LaunchMeasurements::default();
         let mut alone = false;
         let early_end = loop {
+            let ends = if self.is_enough(&launch) { ends.all } else { ends.any };
             match lines.recv_timeout(OUTPUT_TIMEOUT.min(ends.saturating_duration_since(Instant::now()))) {
                 Ok(BenchRecord::Alone) => alone = true,
                 Ok(line) => {
@@ -124,13 +150,18 @@ impl BenchLauncher<'_> {
         let stderr = stderr.filter(|_| early_end.is_none()).and_then(|reader| reader.join().ok()).unwrap_or_default();
         let is_enough = match early_end {
             None => launch.is_complete() && status.success(),
-            Some(EarlyEnd::OutOfTime) => launch.is_complete() || launch.has_messages() || (self.launcher.is_empty() && launch.has_data()),
+            Some(EarlyEnd::OutOfTime) => self.is_enough(&launch),
             Some(EarlyEnd::Silent) => false,
         };
         if is_enough {
             return Ok(launch);
         }
         Err(Error::Other(self.failure_reason(&launch, alone, early_end, status, settings) + stderr.as_str()))
+    }
+
+    /// Whether a launch that is out of time has measured something that counts.
+    fn is_enough(&self, launch: &LaunchMeasurements) -> bool {
+        launch.is_complete() || launch.has_messages() || (self.launcher.is_empty() && launch.has_data())
     }
 
     fn start(&self, settings: &BenchSettings) -> Result<Child, Error> {
@@ -180,7 +211,8 @@ impl BenchLauncher<'_> {
             Some(EarlyEnd::Silent) => return format!("{name}: no output for {} seconds, so it was terminated", OUTPUT_TIMEOUT.as_secs()),
             Some(EarlyEnd::OutOfTime) => {
                 let seconds = settings.budget.as_secs_f64();
-                return format!("{name}: nothing was measured between processes within {seconds:.0} seconds: give more time with --budget");
+                let between = if self.launcher.is_empty() { "" } else { " between processes" };
+                return format!("{name}: nothing was measured{between} within {seconds:.0} seconds: give more time with --budget");
             }
             None => {}
         }
@@ -241,4 +273,60 @@ fn terminate(child: &mut Child) -> io::Result<ExitStatus> {
     }
     child.kill()?;
     child.wait()
+}
+
+#[cfg(test)]
+mod tests {
+    use sintonia_machine::bench::{BenchQuantity, BenchSample, ProcessBinding};
+    use sintonia_machine::{MessageMetric, PairClass};
+
+    use super::*;
+
+    /// A plan of three launches in this time.
+    fn plan(budget: Duration, has_fallback: bool) -> BenchPlan {
+        let settings = BenchSettings { seed: 1, max_bytes: 64, budget, ends: Duration::ZERO, quick: true };
+        BenchPlan { settings, launches: 3, deadline: Instant::now() + budget, has_fallback }
+    }
+
+    /// A launcher that runs a script in a folder with the output of a complete launch in `launch`.
+    fn launcher(folder: &std::path::Path, script: &str) -> Vec<OsString> {
+        let quantity = BenchQuantity::Message { class: PairClass::SameNode, what: MessageMetric::Transfer };
+        let mut lines = Vec::new();
+        for record in [
+            BenchRecord::Hello { library: None, places: vec![ProcessBinding::current()] },
+            BenchRecord::Sample(BenchSample::from_values(quantity, 8, &[1e-6]).unwrap()),
+            BenchRecord::End,
+        ] {
+            record.write(&mut lines).unwrap();
+        }
+        std::fs::write(folder.join("launch"), lines).unwrap();
+        ["sh", "-c", &format!("cd {}; {script}", folder.display())].map(OsString::from).into()
+    }
+
+    fn failure(result: Result<Vec<LaunchMeasurements>, Error>) -> String {
+        result.map(|launches| launches.len()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_was_measured_before_a_launch_fails_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let launcher = launcher(folder.path(), "test ! -e ran || exit 3; touch ran; cat launch");
+        let mut notes = Vec::new();
+        let launches = run_all(&launcher, &plan(Duration::from_secs(60), false), StderrMode::Inherit, &mut notes).unwrap();
+        assert_eq!((launches.len(), notes.len()), (1, 1), "{notes:?}");
+        assert!(notes[0].starts_with("launch 2 of 3 failed and was the last: `sh -c "), "{notes:?}");
+        assert!(notes[0].ends_with("ended with exit status: 3 before anything was measured"), "{notes:?}");
+        let error = failure(run_all(&launcher, &plan(Duration::from_secs(60), false), StderrMode::Inherit, &mut notes));
+        assert!(error.ends_with("before anything was measured"), "nothing is kept of none: {error}");
+    }
+
+    #[test]
+    fn a_launch_that_measures_nothing_leaves_time_for_the_fallback() {
+        let folder = tempfile::tempdir().unwrap();
+        let plan = BenchPlan { launches: 1, ..plan(Duration::from_secs(5), true) };
+        let hangs = launcher(folder.path(), "exec sleep 60");
+        let error = failure(run_all(&hangs, &plan, StderrMode::Inherit, &mut Vec::new()));
+        assert!(Instant::now() < plan.deadline, "{error}");
+        assert!(error.contains("nothing was measured between processes"), "{error}");
+    }
 }

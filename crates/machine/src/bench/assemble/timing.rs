@@ -145,7 +145,7 @@ fn piece_line(piece: &LinearPiece, fit: &PiecewiseLinear, points: &[TimingPoint]
     let share = within.iter().map(|point| relative_error(piece, fit, point.bytes)).fold(0.0, f64::max).hypot(spread);
     // Beyond the measured sizes only the slope counts.
     let beyond = if is_last { relative_width(&piece.slope) } else { 0.0 };
-    Some(LinearCost { intercept: value_around(piece.intercept.value, share)?, slope: value_around(piece.slope.value, share.max(beyond))? })
+    Some(LinearCost::new(value_around(piece.intercept.value, share)?, value_around(piece.slope.value, share.max(beyond))?))
 }
 
 /// The relative error of the time at a size, according to the fit.
@@ -179,7 +179,7 @@ fn constant_line(seconds: &[f64], spread: f64) -> Option<LinearCost> {
     let middle = median(seconds).ok()?;
     let [least, most] = [seconds.iter().copied().fold(middle, f64::min), seconds.iter().copied().fold(middle, f64::max)];
     let intercept = UncertainValue::from_measurement((least * (1.0 - spread)).max(0.0), middle, most * (1.0 + spread)).ok()?;
-    Some(LinearCost { intercept, slope: UncertainValue::exact(0.0).ok()? })
+    Some(LinearCost::new(intercept, UncertainValue::exact(0.0).ok()?))
 }
 
 #[cfg(test)]

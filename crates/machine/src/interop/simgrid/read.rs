@@ -1,18 +1,23 @@
 //! Reads the keys of SMPI and the network from a platform, or the keys alone from `key:value` lines; both are in circulation.
 
+mod cluster;
 mod platform;
+mod zones;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 
 use super::{ENVELOPE, ExactLine, SizeSections, detached_limit, sum_sections, truncated};
 use crate::interop::exact_cost;
+use crate::topology::{ConcurrencyLimits, DragonflyParameters, LinkParameters, TopologyKind};
 use crate::{
-    Error, Machine, MachineFileProblem, MachineMetadata, MessageMetric, NetworkCosts, NodeLayout, NodeType, OperationTiming, PairClass,
-    PiecewiseCost, SourcePos, UncertainValue,
+    BandwidthSharing, Error, Machine, MachineFileProblem, MachineMetadata, MessageMetric, NetworkCosts, NodeLayout, NodeType,
+    OperationTiming, PairClass, PiecewiseCost, SourcePos, Topology, UncertainValue,
 };
-use platform::{PlatformNodes, PlatformRoute, SimgridPlatform};
+use cluster::{ClusterShape, ClusterTopology};
+use platform::{PlatformNodes, SimgridPlatform};
+use zones::Path as LinkPath;
 
 /// Parses a platform of SimGrid, or lines of keys; `path` is for messages.
 pub fn parse(text: &str, path: &Path) -> Result<Machine, Error> {
@@ -95,7 +100,7 @@ impl SimgridFile<'_> {
         if let Some(farthest) = self.farthest_route(&mut notes)? {
             messages.insert(MessageMetric::Transfer, transfer(farthest)?);
         }
-        let loopback = self.platform.loopback.as_ref().map(|route| transfer(self.route_cost(route)?)).transpose()?;
+        let loopback = self.platform.loopback.as_ref().map(|route| transfer(self.path_cost(&route.path)?)).transpose()?;
         if messages.is_empty() {
             let lacks = "it has no key of SMPI (smpi/os, smpi/or, …) and no cluster or link with bw and lat";
             return Err(self.source.error(0..0, MachineFileProblem::MissingData(lacks.into())));
@@ -108,8 +113,9 @@ impl SimgridFile<'_> {
         }
         Ok(Machine {
             metadata: MachineMetadata { name, source: Some("a platform of SimGrid".into()), notes, ..MachineMetadata::default() },
-            nodes: self.platform.nodes.iter().map(node_type).collect(),
+            nodes: self.node_types()?,
             networks,
+            topology: self.topology()?,
             ..Machine::default()
         })
     }
@@ -158,38 +164,80 @@ impl SimgridFile<'_> {
 
     /// The farthest of the routes; one network is taken for all pairs of nodes.
     fn farthest_route(&self, notes: &mut Vec<String>) -> Result<Option<LinkCost>, Error> {
-        let routes = &self.platform.routes;
-        let costs = routes.iter().map(|route| self.route_cost(route)).collect::<Result<Vec<_>, _>>()?;
+        let links = self.link_costs(self.platform.routes.iter().map(|route| &route.path))?;
+        let costs = self.platform.routes.iter().map(|route| (route, LinkCost::of_path(&route.path, &links)));
         let slower = |a: &LinkCost, b: &LinkCost| a.latency.total_cmp(&b.latency).then(b.rate.total_cmp(&a.rate));
         // Of equal ones the first.
-        let Some((farthest, cost)) = routes.iter().zip(&costs).rev().max_by(|a, b| slower(a.1, b.1)) else { return Ok(None) };
-        let others = costs.iter().filter(|other| *other != cost).count();
-        if others > 0 {
-            let count = routes.len();
-            notes.push(format!("not used of the platform: {others} of {count} routes, which are quicker than {}", farthest.name));
+        let Some((farthest, cost)) = costs.clone().rev().max_by(|a, b| slower(&a.1, &b.1)) else { return Ok(None) };
+        if costs.clone().any(|(_, other)| other != cost) {
+            notes.push(format!("not used of the platform: routes that are quicker than {}", farthest.name));
         }
-        Ok(Some(*cost))
+        Ok(Some(cost))
     }
 
-    /// The latency of all links of a route together, and the bandwidth of the slowest.
-    fn route_cost(&self, route: &PlatformRoute) -> Result<LinkCost, Error> {
-        route.links.iter().try_fold(LinkCost { latency: 0.0, rate: f64::INFINITY }, |cost, link| {
-            let rate = self.parse_quantity(
-                &link.bandwidth,
-                &[
-                    ("Bps", 1.0),
-                    ("kBps", 1e3),
-                    ("MBps", 1e6),
-                    ("GBps", 1e9),
-                    ("bps", 0.125),
-                    ("kbps", 125.0),
-                    ("Mbps", 125e3),
-                    ("Gbps", 125e6),
-                ],
-            )?;
-            let latency = self.parse_quantity(&link.latency, &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)])?;
-            Ok(LinkCost { latency: cost.latency + latency, rate: cost.rate.min(rate) })
-        })
+    /// The latency of all links of a path together, and the bandwidth of the slowest.
+    fn path_cost(&self, path: &LinkPath) -> Result<LinkCost, Error> {
+        Ok(LinkCost::of_path(path, &self.link_costs([path])?))
+    }
+
+    /// The costs of the links of paths.
+    fn link_costs<'p>(&self, paths: impl IntoIterator<Item = &'p LinkPath>) -> Result<BTreeMap<usize, LinkCost>, Error> {
+        let links: BTreeSet<usize> = paths.into_iter().flat_map(|path| path.links.iter().copied()).collect();
+        links.into_iter().map(|link| Ok((link, self.link_cost(link)?))).collect()
+    }
+
+    fn link_cost(&self, link: usize) -> Result<LinkCost, Error> {
+        let link = &self.platform.links[link];
+        let rate = self.parse_quantity(&link.bandwidth, &BANDWIDTH_UNITS)?;
+        let latency = link.latency.as_ref().map(|latency| self.parse_quantity(latency, &LATENCY_UNITS)).transpose()?;
+        Ok(LinkCost { latency: latency.unwrap_or(0.0), rate })
+    }
+
+    /// The node types, with their speeds relative to the first one.
+    fn node_types(&self) -> Result<Vec<NodeType>, Error> {
+        let speed = |nodes: &PlatformNodes| nodes.speed.as_ref().map(|speed| self.parse_quantity(speed, &SPEED_UNITS)).transpose();
+        let first = self.platform.nodes.first().map(speed).transpose()?.flatten();
+        let relative = |nodes: &PlatformNodes| -> Result<Option<UncertainValue>, Error> {
+            let ratio = speed(nodes)?.zip(first).map(|(speed, first)| speed / first).filter(|ratio| *ratio > 0.0);
+            Ok(ratio.and_then(|ratio| UncertainValue::exact(ratio).ok()))
+        };
+        let node_type = |nodes| Ok(node_type(nodes, relative(nodes)?.unwrap_or(UncertainValue::ONE)));
+        self.platform.nodes.iter().map(node_type).collect()
+    }
+
+    /// How the nodes of the only cluster share links. The latency of the whole route is that of the transfer.
+    fn topology(&self) -> Result<Option<Topology>, Error> {
+        let (Some(ClusterTopology { shape, link, backbone, duplex }), [nodes]) = (&self.platform.topology, &self.platform.nodes[..]) else {
+            return Ok(None);
+        };
+        let rate = |link: usize| -> Result<Option<UncertainValue>, Error> {
+            Ok(UncertainValue::exact(self.link_cost(link)?.rate).ok().filter(|rate| rate.low() > 0.0))
+        };
+        let Some(count) = u32::try_from(nodes.count).ok().filter(|count| *count > 1) else { return Ok(None) };
+        let Some(bandwidth) = rate(*link)? else { return Ok(None) };
+        let lanes = |lanes: u32| {
+            let bandwidth = UncertainValue::exact(f64::from(lanes) * bandwidth.middle()).ok()?;
+            Some(LinkParameters { bandwidth, latency: UncertainValue::ZERO })
+        };
+        let kind = match shape.clone() {
+            ClusterShape::Switch => match backbone {
+                Some(backbone) => TopologyKind::Star { nodes: count, switch: rate(*backbone)? },
+                None => TopologyKind::Crossbar { nodes: count },
+            },
+            ClusterShape::Torus(dimensions) => TopologyKind::Torus { dimensions },
+            ClusterShape::FatTree(levels) => TopologyKind::FatTree { levels },
+            ClusterShape::Dragonfly { sizes: [groups, routers, nodes], local, global } => {
+                TopologyKind::Dragonfly(DragonflyParameters { groups, routers, nodes, local: lanes(local), global: lanes(global) })
+            }
+        };
+        Ok(Some(Topology {
+            kind,
+            link: LinkParameters { bandwidth, latency: UncertainValue::ZERO },
+            duplex: *duplex,
+            sharing: BandwidthSharing::Fair,
+            flow_control: None,
+            limits: ConcurrencyLimits::default(),
+        }))
     }
 
     /// Network time: latency and bandwidth, times the factors.
@@ -227,7 +275,7 @@ impl SimgridFile<'_> {
         match (number, factor) {
             (Some(number), Some(factor)) => Ok(number * factor),
             _ => {
-                let known: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
+                let known: Vec<&str> = units.iter().map(|(name, _)| *name).filter(|name| !name.is_empty()).collect();
                 let problem = format!("`{text}` is not a number with a known unit: {}", known.join(", "));
                 Err(self.source.error(value.span.clone(), MachineFileProblem::Syntax(problem)))
             }
@@ -262,6 +310,29 @@ impl SimgridFile<'_> {
     }
 }
 
+const BANDWIDTH_UNITS: [(&str, f64); 17] = [
+    ("Bps", 1.0),
+    ("kBps", 1e3),
+    ("MBps", 1e6),
+    ("GBps", 1e9),
+    ("TBps", 1e12),
+    ("KiBps", 1024.0),
+    ("MiBps", 1_048_576.0),
+    ("GiBps", 1_073_741_824.0),
+    ("bps", 0.125),
+    ("kbps", 125.0),
+    ("Mbps", 125e3),
+    ("Gbps", 125e6),
+    ("Tbps", 125e9),
+    ("Kibps", 128.0),
+    ("Mibps", 131_072.0),
+    ("Gibps", 134_217_728.0),
+    ("", 1.0),
+];
+const LATENCY_UNITS: [(&str, f64); 6] = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 1e-12), ("", 1.0)];
+const SPEED_UNITS: [(&str, f64); 8] =
+    [("f", 1.0), ("kf", 1e3), ("Mf", 1e6), ("Gf", 1e9), ("Tf", 1e12), ("Pf", 1e15), ("Ef", 1e18), ("", 1.0)];
+
 /// Latency in seconds and bandwidth in bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct LinkCost {
@@ -269,13 +340,23 @@ struct LinkCost {
     rate: f64,
 }
 
-fn node_type(nodes: &PlatformNodes) -> NodeType {
+impl LinkCost {
+    fn of_path(path: &LinkPath, links: &BTreeMap<usize, LinkCost>) -> LinkCost {
+        let start = LinkCost { latency: path.distance_s, rate: f64::INFINITY };
+        path.links
+            .iter()
+            .map(|link| links[link])
+            .fold(start, |sum, link| LinkCost { latency: sum.latency + link.latency, rate: sum.rate.min(link.rate) })
+    }
+}
+
+fn node_type(nodes: &PlatformNodes, speed: UncertainValue) -> NodeType {
     NodeType {
         kind: nodes.kind.clone(),
         count: nodes.count,
         cores: nodes.cores,
         cpu_quota: None,
-        speed: UncertainValue::ONE,
+        speed,
         layout: NodeLayout { hosts: nodes.hosts.clone(), ..NodeLayout::default() },
         compute: BTreeMap::new(),
         java: BTreeMap::new(),
@@ -395,10 +476,10 @@ mod tests {
         let nodes: Vec<(u64, u64, String)> =
             machine.nodes.iter().map(|node| (node.count, node.cores, node.layout.hosts.join(" "))).collect();
         assert_eq!(nodes, [(2, 4, "a b".into()), (1, 1, "c".into())]);
+        assert_eq!(machine.nodes.iter().map(|node| node.speed.middle()).collect::<Vec<_>>(), [1.0, 2.0]);
         let notes = [
-            "not used of the platform: the speeds of the hosts, which differ",
             "not used of the platform: the link `spare`",
-            "not used of the platform: 1 of 2 routes, which are quicker than the route from `a` to `c`",
+            "not used of the platform: routes that are quicker than the route from `a` to `c`",
         ];
         assert_eq!(machine.metadata.notes, notes);
         let wrong = parse(&text.replace("id=\"wan\" dir", "id=\"none\" dir"), Path::new("r.xml")).unwrap_err().to_string();
@@ -428,13 +509,132 @@ mod tests {
         assert!((at(&machine, MessageMetric::Transfer, 1e9) - 0.08 - 1e-6).abs() < 1e-8, "that of the first link");
         let note = "not used of the platform: the link `x>y`, only the link `up>down`, since no route says which links messages take";
         assert_eq!((machine.metadata.notes.as_slice(), machine.nodes[0].count), ([note.to_owned()].as_slice(), 2));
-        let two = PLATFORM.replace("</platform>", "<cluster id=\"d\" radical=\"0-1\" bw=\"1GBps\" lat=\"1us\"/></platform>");
-        assert_eq!(
-            parse(&two, Path::new("c.xml")).unwrap().metadata.notes,
-            ["not used of the platform: the cluster `d`, only the cluster `c`"]
-        );
         let torus = PLATFORM.replace("lat=", "topology=\"TORUS\" lat=");
         assert_eq!(parse(&torus, Path::new("c.xml")).unwrap().metadata.notes, ["not used of the platform: `topology` of the cluster `c`"]);
+    }
+
+    /// Latency and bandwidth of the network between nodes, and what is not used.
+    fn network(text: &str) -> ([f64; 2], Machine) {
+        let machine = parse(text, Path::new("z.xml")).unwrap_or_else(|error| panic!("{error}"));
+        let line = *machine.networks[&PairClass::OtherNode].messages[&MessageMetric::Transfer].pieces.last();
+        let slope = line.slope.middle();
+        (rounded([line.intercept.middle() - ENVELOPE as f64 * slope, 1.0 / slope]), machine)
+    }
+
+    fn rounded(values: [f64; 2]) -> [f64; 2] {
+        values.map(|value| format!("{value:.6e}").parse().unwrap())
+    }
+
+    /// A platform with two zones, whose hosts reach each other over gateways.
+    const ZONES: &str = r#"<platform version="4.1">
+  <zone id="world" routing="Full">
+    <cluster id="c" prefix="c-" suffix="" radical="0-3" speed="1Gf" bw="1GBps" lat="1us" bb_bw="2GBps" bb_lat="2us" router_id="c-router"/>
+    <cluster id="d" prefix="d-" suffix=".org" radical="0-7" speed="4Gf" core="2" bw="10GBps" lat="3us"/>
+    <link id="wan" bandwidth="100MBps" latency="1ms"/>
+    <zoneRoute src="c" dst="d" gw_src="c-router" gw_dst="d-d_router.org"><link_ctn id="wan"/></zoneRoute>
+  </zone>
+</platform>"#;
+
+    #[test]
+    fn zones_are_connected_over_their_gateways() {
+        // A link of the one cluster, its backbone, the route between them, and a link of the other cluster.
+        let (costs, machine) = network(ZONES);
+        assert_eq!(costs, rounded([1e-6 + 2e-6 + 1e-3 + 3e-6, 1e8]));
+        let nodes: Vec<(u64, u64, f64)> = machine.nodes.iter().map(|node| (node.count, node.cores, node.speed.middle())).collect();
+        assert_eq!(nodes, [(4, 1, 1.0), (8, 2, 4.0)]);
+        assert_eq!(machine.topology, None);
+        assert_eq!(machine.metadata.notes, ["not used of the platform: routes that are quicker than the route from `c-0` to `d-0.org`"]);
+        let gateway = ZONES.replace("gw_dst=\"d-d_router.org\"", "gw_dst=\"d-0.org\"");
+        assert_eq!(network(&gateway).0, rounded([1e-6 + 2e-6 + 1e-3 + 6e-6, 1e8]), "a host as the gateway forwards over its own link");
+        let (costs, machine) = network(&ZONES.replace("gw_src=\"c-router\"", "gw_src=\"d-0.org\""));
+        assert_eq!(costs[0], 6e-6);
+        let note = "not used of the platform: the zoneRoute from `c` to `d`, whose gateways are elsewhere";
+        assert!(machine.metadata.notes.contains(&note.to_owned()), "{:?}", machine.metadata.notes);
+        let bypass =
+            "<bypassZoneRoute src=\"c\" dst=\"d\" gw_src=\"c-router\" gw_dst=\"d-d_router.org\"><link_ctn id=\"spare\"/></bypassZoneRoute>";
+        let bypassed = ZONES.replace("</zone>", &format!("<link id=\"spare\" bandwidth=\"1GBps\" latency=\"10us\"/>{bypass}</zone>"));
+        assert_eq!(network(&bypassed).0, rounded([16e-6, 1e9]));
+    }
+
+    #[test]
+    fn routes_of_one_hop_form_the_shortest_path() {
+        let text = r#"<platform version="4.1">
+  <AS id="world" routing="Floyd">
+    <host id="a" speed="1Gf"/><host id="b" speed="1Gf"/><router id="r"/><router id="s"/>
+    <link id="1" bandwidth="1GBps" latency="1us"/><link id="2" bandwidth="1GBps" latency="2us"/>
+    <link id="3" bandwidth="5GBps" latency="90us"/>
+    <route src="a" dst="r"><link_ctn id="1"/></route>
+    <route src="r" dst="b"><link_ctn id="2"/></route>
+    <route src="a" dst="s"><link_ctn id="3"/><link_ctn id="3"/></route>
+    <route src="s" dst="b"><link_ctn id="1"/></route>
+  </AS>
+</platform>"#;
+        for routing in ["Floyd", "Dijkstra", "DijkstraCache"] {
+            let (costs, machine) = network(&text.replace("Floyd", routing));
+            assert_eq!(costs, rounded([3e-6, 1e9]), "{routing}");
+            assert_eq!(machine.metadata.notes, ["not used of the platform: the link `3`"]);
+        }
+    }
+
+    #[test]
+    fn shortest_paths_of_zones_go_through_the_zones_between() {
+        let cluster =
+            |id: &str| format!("<cluster id=\"{id}\" prefix=\"{id}\" suffix=\"\" radical=\"0-1\" speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\"/>");
+        let route = |from: &str, to: &str| {
+            format!("<zoneRoute src=\"{from}\" dst=\"{to}\" gw_src=\"{from}0\" gw_dst=\"{to}1\"><link_ctn id=\"l\"/></zoneRoute>")
+        };
+        let body = ["x", "y", "z"].map(cluster).concat() + "<link id=\"l\" bandwidth=\"1GBps\" latency=\"10us\"/>";
+        let text = format!("<platform><zone id=\"w\" routing=\"Dijkstra\">{body}{}{}</zone></platform>", route("x", "y"), route("y", "z"));
+        // From x1 over x0, a link, y1 to y0, a link, z1 to z0.
+        assert_eq!(network(&text).0, rounded([2e-6 + 10e-6 + 2e-6 + 10e-6 + 2e-6, 1e9]));
+    }
+
+    #[test]
+    fn peers_and_cabinets_have_links_of_their_own() {
+        let peers = r#"<platform><zone id="v" routing="Vivaldi">
+  <peer id="a" coordinates="3 4 1" speed="1Gf" bw_in="2GBps" bw_out="1GBps"/>
+  <peer id="b" coordinates="0 0 2" speed="1Gf" bw_in="3GBps" bw_out="4GBps"/>
+</zone></platform>"#;
+        let (costs, machine) = network(peers);
+        assert_eq!((costs, machine.nodes[0].count), (rounded([8e-3, 1e9]), 2), "5 ms apart, 1 and 2 ms from the plane");
+        let cabinets = r#"<platform><zone id="v" routing="Cluster">
+  <cabinet id="one" prefix="a" suffix="" speed="1Gf" bw="1GBps" lat="1us" radical="0-9"/>
+  <cabinet id="two" prefix="b" suffix="" speed="1Gf" bw="2GBps" lat="5us" radical="0-9"/>
+  <backbone id="bb" bandwidth="3GBps" latency="7us"/>
+</zone></platform>"#;
+        assert_eq!(network(cabinets).0, rounded([17e-6, 2e9]));
+        let split = ZONES.replace("<link id=\"wan\"", "<split-duplex-link id=\"wan\"").replace("id=\"wan\"/>", "id=\"wan_UP\"/>");
+        assert_eq!(network(&split).0, network(ZONES).0);
+    }
+
+    #[test]
+    fn a_cluster_has_a_topology() {
+        let kind = |attributes: &str| {
+            let text = PLATFORM.replace("radical=\"0-3\"", "radical=\"0-15\"").replace("lat=", &format!("{attributes} lat="));
+            let (costs, machine) = network(&text);
+            let topology = machine.topology.as_ref();
+            let again = Machine::parse(&machine.to_text(), Path::new("m.toml")).unwrap();
+            assert_eq!(again.topology, machine.topology);
+            ((costs[0] * 1e6).round(), topology.map(|topology| (topology.kind.clone(), topology.duplex)))
+        };
+        use crate::Duplex::{Full, Half};
+        assert_eq!(kind(""), (10.0, Some((TopologyKind::Crossbar { nodes: 16 }, Full))));
+        assert_eq!(kind("sharing_policy=\"SHARED\"").1, Some((TopologyKind::Crossbar { nodes: 16 }, Half)));
+        assert_eq!(kind("sharing_policy=\"FATPIPE\"").1, None);
+        let (latency, star) = kind("bb_bw=\"5GBps\" bb_lat=\"1us\"");
+        assert_eq!((latency, star), (11.0, Some((TopologyKind::Star { nodes: 16, switch: UncertainValue::exact(5e9).ok() }, Full))));
+        let (latency, torus) = kind("topology=\"TORUS\" topo_parameters=\"4,2,2\"");
+        assert_eq!((latency, torus), (20.0, Some((TopologyKind::Torus { dimensions: vec![4, 2, 2] }, Full))));
+        let (latency, tree) = kind("topology=\"FAT_TREE\" topo_parameters=\"2;4,4;1,2;1,2\"");
+        let Some((TopologyKind::FatTree { levels }, _)) = tree else { panic!("{tree:?}") };
+        assert_eq!(
+            (latency, levels.iter().map(|level| (level.down, level.up, level.parallel)).collect::<Vec<_>>()),
+            (20.0, vec![(4, 1, 1), (4, 2, 2)])
+        );
+        let (latency, dragonfly) = kind("topology=\"DRAGONFLY\" topo_parameters=\"2,3;1,1;4,1;2\"");
+        let Some((TopologyKind::Dragonfly(sizes), _)) = dragonfly else { panic!("{dragonfly:?}") };
+        assert_eq!((latency, sizes.groups, sizes.routers, sizes.nodes), (25.0, 2, 4, 2));
+        assert_eq!(sizes.global.map(|link| link.bandwidth.middle()), Some(3e9), "three links between two groups");
     }
 
     #[test]
