@@ -128,6 +128,12 @@ unchanged! {
     c_251_io_by_one_rank => "c/251_io_by_one_rank";
     c_252_core_shortage => "c/252_core_shortage";
     c_255_parts => "c/255_parts";
+    c_261_reduce_at_end => "c/261_reduce_at_end";
+    c_262_reduce_each_step => "c/262_reduce_each_step";
+    c_263_coupled => "c/263_coupled";
+    c_264_rare_work => "c/264_rare_work";
+    c_265_uneven_fences => "c/265_uneven_fences";
+    c_266_clean_halo => "c/266_clean_halo";
     c_270_thread_ledger => "c/270_thread_ledger";
     c_271_rank_ledger => "c/271_rank_ledger";
     c_272_helper_threads => "c/272_helper_threads";

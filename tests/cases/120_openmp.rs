@@ -266,7 +266,7 @@ fn c127_every_kind_is_explained() {
         "omp_overhead",
         "thread_imbalance",
         "serial_part",
-        "lock_competition",
+        "thread_lock_competition",
     ] {
         let outcome = Process::new([sintonia().as_str(), "report", "--explain", kind]).run_in(Path::new("."));
         assert!(outcome.expect_status(0).stdout.contains(kind));
@@ -306,7 +306,7 @@ fn c128_advice_about_a_lock_names_it_and_saves_what_a_twin_without_it_does() {
             let [_, first, second] = with_lock[number(&longest["rank"]) as usize];
             let of_thread = [first, second][number(&longest["thread"]) as usize];
             expect_near("of the thread that waits longest", number(&longest["wait_s"]) / of_thread, 1.0, TOLERANCE);
-            let advice = report["advice"].as_array().expect("advice").iter().find(|advice| advice["kind"] == "lock_competition");
+            let advice = report["advice"].as_array().expect("advice").iter().find(|advice| advice["kind"] == "thread_lock_competition");
             if !report["cores"]["statement"].is_null() {
                 continue;
             }

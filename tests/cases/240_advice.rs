@@ -86,8 +86,7 @@ fn c250_one_rank_is_slow_whatever_it_does() {
     check_with_retries("c/250_slow_rank", |program, recording| {
         let advice = Advice { kind: "load_imbalance", sites: &[], saves: Saves::About };
         let item = advice.among(program, recording, &["slow_rank", "moving_imbalance", "collective_as_barrier"])?;
-        let what = item["what"].as_str().expect("what is a sentence");
-        if what.to_lowercase().contains("rank 1") { Ok(()) } else { Err(format!("which rank? {item:#}")) }
+        names(&item, "Rank 1")
     });
 }
 
@@ -95,6 +94,60 @@ fn c250_one_rank_is_slow_whatever_it_does() {
 fn c251_one_rank_writes_for_all() {
     let advice = Advice { kind: "io_by_one_rank", sites: &["write"], saves: Saves::AtMost };
     advice.is_given("c/251_io_by_one_rank", &["moving_imbalance", "slow_rank"]);
+}
+
+#[test]
+fn c261_a_rank_is_late_for_a_single_reduction() {
+    let advice = Advice { kind: "load_imbalance", sites: &["reduce"], saves: Saves::About };
+    advice.is_given("c/261_reduce_at_end", &["moving_imbalance", "slow_rank", "role_imbalance"]);
+}
+
+#[test]
+fn c262_a_rank_is_late_for_each_reduction() {
+    let advice = Advice { kind: "load_imbalance", sites: &["reduce"], saves: Saves::About };
+    advice.is_given("c/262_reduce_each_step", &["moving_imbalance", "slow_rank", "role_imbalance"]);
+}
+
+#[test]
+fn c263_one_of_two_coupled_components_has_more_to_do() {
+    check_with_retries("c/263_coupled", |program, recording| {
+        let advice = Advice { kind: "role_imbalance", sites: &["exchange"], saves: Saves::About };
+        let item = advice.among(program, recording, &["load_imbalance", "moving_imbalance", "slow_rank"])?;
+        names(&item, "Ranks 0-1")
+    });
+}
+
+#[test]
+fn c264_a_rank_is_late_now_and_then() {
+    check_with_retries("c/264_rare_work", |program, recording| {
+        let advice = Advice { kind: "load_imbalance", sites: &["allreduce"], saves: Saves::About };
+        let item = advice.among(program, recording, &["moving_imbalance", "slow_rank"])?;
+        names(&item, "Rank 0").and_then(|()| names(&item, "executions (12th and 27th)"))
+    });
+}
+
+#[test]
+fn c265_a_rank_with_more_to_do_before_fences_is_not_called_slow() {
+    check_with_retries("c/265_uneven_fences", |program, recording| {
+        let advice = Advice { kind: "load_imbalance", sites: &["put"], saves: Saves::About };
+        let item = advice.among(program, recording, &["moving_imbalance", "slow_rank"])?;
+        names(&item, "Rank 1")
+    });
+}
+
+#[test]
+fn c266_a_halo_that_touches_all_ranks_is_no_all_to_all() {
+    check_with_retries("c/266_clean_halo", |_, recording| {
+        let given = given(recording);
+        let wrong = given.iter().find(|item| item["kind"] == "all_to_all_growth");
+        wrong.map_or(Ok(()), |wrong| Err(format!("the program does not need {wrong:#}")))
+    });
+}
+
+/// Whether an advice says this.
+fn names(item: &Value, text: &str) -> Result<(), String> {
+    let what = item["what"].as_str().expect("what is a sentence");
+    if what.contains(text) { Ok(()) } else { Err(format!("no {text:?}: {item:#}")) }
 }
 
 /// An advice that a program needs.

@@ -1,10 +1,10 @@
-/* A ring of 6 ranks, each of which needs the borders (8 MB) of its two neighbours in each step.
+/* A ring of 7 ranks, each of which needs the borders (8 MB) of its two neighbours in each step. (In a grid of 6 ranks all would be neighbours.)
  * Problem: exchange() sends the border to all ranks and receives from all of them with point-to-point messages,
  * although only the two neighbours' borders are used.
  * fixed: only the two neighbours exchange. */
 #include "twin.h"
 #define N (1 << 20)
-static double border[N], halo[6][N];
+static double border[N], halo[7][N];
 
 static int is_neighbour(int other) { return other == (rank + 1) % size || other == (rank + size - 1) % size; }
 

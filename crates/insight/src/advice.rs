@@ -1,4 +1,4 @@
-//! Advice: changes that would make the program faster, ordered by estimated saving.
+//! Advice: changes that would make the program faster, in the order in which to make them.
 //!
 //! Each rule has one file: detection, proposed change, and text. The saving is estimated by replaying the run with the change
 //! ([`what_if`]). Candidates are evaluated in the order of [`RULES`], each on top of the accepted ones: if two explain the same wait, the
@@ -23,7 +23,6 @@ mod late_receiver_compute;
 mod late_rma_partner;
 mod late_sender_compute;
 mod load_imbalance;
-pub mod lock_competition;
 mod merged_calls;
 mod message_order;
 mod missing_prefetch;
@@ -32,6 +31,7 @@ mod moving_imbalance;
 mod phrases;
 mod pickled_messages;
 mod pipeline_fill;
+pub mod poll_gaps;
 mod polling_interval;
 mod relay_chain;
 pub mod relays;
@@ -52,6 +52,7 @@ mod small_messages;
 mod synchronous_send;
 mod task_farm;
 pub mod thread_imbalance;
+pub mod thread_lock_competition;
 mod tiny_tasks;
 mod unbalanced_placement;
 pub mod what_if;
@@ -172,6 +173,8 @@ pub struct AdviceCandidate {
     noticed_at: u32,
     /// The affected ranks.
     ranks: Vec<u32>,
+    /// Which of the cases of its rule it is.
+    case: usize,
     /// The proposed change.
     change: WhatIfChange,
     /// Upper bound of the saving in nanoseconds.
@@ -186,7 +189,7 @@ impl AdviceCandidate {
     /// A candidate about computation.
     fn in_segment(segment: Segment, ranks: Vec<u32>, change: WhatIfChange, max_saving_ns: i64) -> AdviceCandidate {
         let saving = Saving::default();
-        AdviceCandidate { rule: 0, segment, noticed_at: segment.to, ranks, change, max_saving_ns, saving, together_ns: 0 }
+        AdviceCandidate { rule: 0, segment, noticed_at: segment.to, ranks, case: 0, change, max_saving_ns, saving, together_ns: 0 }
     }
 
     /// A candidate about a call.
@@ -211,6 +214,11 @@ impl AdviceCandidate {
     fn noticed_at(self, site: u32) -> AdviceCandidate {
         AdviceCandidate { noticed_at: site, ..self }
     }
+
+    /// Sets which of the cases of its rule it is.
+    fn of_case(self, case: usize) -> AdviceCandidate {
+        AdviceCandidate { case, ..self }
+    }
 }
 
 /// The text of a piece of advice.
@@ -225,7 +233,7 @@ struct AdviceText {
 pub struct AdviceCandidates {
     /// The input of the rules.
     pub inputs: AdviceInputs,
-    /// The candidates, in the order in which to make the changes: the largest saving first.
+    /// The candidates, in the order in which to make the changes. A change that saves much only after another one comes after it.
     pub list: Vec<AdviceCandidate>,
     /// Number of candidates that were dropped because ranks without a core explain what they would save.
     pub held_back: usize,
@@ -281,7 +289,7 @@ fn find_candidates(context: &RuleContext, worth_ns: i64) -> Vec<AdviceCandidate>
 }
 
 impl Advice {
-    /// The advice for a run of this many seconds: what to do about missing cores, then the rest with the largest saving first.
+    /// The advice for a run of this many seconds: what to do about missing cores, then the changes in the order in which to make them.
     pub(crate) fn from_candidates(
         recording: &Recording,
         findings: &RunFindings,
@@ -299,7 +307,7 @@ impl Advice {
     pub(crate) fn from_openmp(report: &OpenMpReport, elapsed_s: f64) -> Vec<Advice> {
         let min_saving_s = elapsed_s / MIN_SAVING_SHARE as f64;
         let mut advice = thread_imbalance::advice(report, min_saving_s);
-        advice.extend(lock_competition::advice(report, min_saving_s));
+        advice.extend(thread_lock_competition::advice(report, min_saving_s));
         advice.extend(serial_part::advice(report, min_saving_s));
         let run_ns = (elapsed_s * 1e9) as i64;
         let of_other_runs = |saving: Saving| saving.of_other_runs(run_ns, run_variation::MIN_VARIATION);

@@ -7,8 +7,8 @@ use serde::Serialize;
 use sintonia_mpi::FunctionId;
 
 use crate::SourceLocation;
+use crate::seconds::seconds;
 use crate::tally::{CallTally, RankSiteCalls};
-use crate::thread_times::seconds;
 
 /// All calls of one MPI function at one source location.
 #[derive(Clone, Debug, PartialEq, Serialize)]

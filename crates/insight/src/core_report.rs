@@ -5,6 +5,7 @@ use sintonia_program::core_shortage::ShortageCause;
 use sintonia_recording::header::RecordingHeader;
 
 use crate::core_time::{CoreFindings, CoreSplit};
+use crate::seconds::seconds;
 
 /// Whether the ranks had cores to run on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -71,7 +72,6 @@ pub struct CoreTimes {
 
 impl CoreTimes {
     fn from_split(split: &CoreSplit) -> CoreTimes {
-        let seconds = |ns: i64| ns as f64 / 1e9;
         CoreTimes {
             computing_s: seconds(split.computing_ns),
             preempted_s: seconds(split.preempted_ns),

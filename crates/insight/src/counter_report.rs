@@ -10,6 +10,7 @@ use sintonia_replay::Error;
 
 use crate::SourceLocation;
 use crate::counted_time::{self, CountedSegments, CountedTime};
+use crate::seconds::seconds;
 
 /// Segments and functions with less than this share of the counted time are not listed.
 const MIN_SHARE: f64 = 0.01;
@@ -153,10 +154,6 @@ impl CounterReport {
             functions: function_rows(recording)?,
         }))
     }
-}
-
-fn seconds(ns: i64) -> f64 {
-    ns as f64 / 1e9
 }
 
 fn segment_rows(recording: &Recording, CountedSegments { counters, segments }: &CountedSegments, total_ns: i64) -> Vec<SegmentCounterRow> {

@@ -7,7 +7,7 @@ use sintonia_recording::Recording;
 use sintonia_recording::file_io::{FileCounters, FileInterface, FileOperation, FileRecord, RankFileIo, SIZE_CLASSES};
 use sintonia_replay::Error;
 
-use crate::{SourceLocation, mpi_file_calls};
+use crate::{SourceLocation, mpi_file_calls, seconds};
 
 /// A file, and what was done with it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -179,7 +179,8 @@ impl FileSums {
     fn into_file(self, path: String, recording: &Recording) -> FileUse {
         use FileOperation::{Close, Open, Read, Resize, Seek, Sync, Write};
         let (read, write) = (self.of(Read), self.of(Write));
-        let seconds = |operations: &[FileOperation]| operations.iter().map(|operation| to_seconds(self.of(*operation).time)).sum::<f64>();
+        let seconds =
+            |operations: &[FileOperation]| operations.iter().map(|operation| seconds::seconds(self.of(*operation).time)).sum::<f64>();
         let sum = |pick: fn(&FileCounters) -> u64| self.operations.values().map(pick).fold(0, u64::saturating_add);
         let slowest = self.ranks.iter().max_by_key(|(rank, (ns, _))| (*ns, std::cmp::Reverse(**rank)));
         let (slowest_rank, (slowest_ns, slowest_bytes)) = slowest.map_or((0, (0, 0)), |(rank, sums)| (*rank, *sums));
@@ -208,11 +209,11 @@ impl FileSums {
             sequential_writes: write.sequential,
             read_sizes: read.sizes,
             write_sizes: write.sizes,
-            longest_s: to_seconds(read.longest.max(write.longest)),
-            first_s: to_seconds(first.unwrap_or(0)),
-            last_s: to_seconds(self.operations.values().map(|counters| counters.last).max().unwrap_or(0)),
+            longest_s: seconds::seconds(read.longest.max(write.longest)),
+            first_s: seconds::seconds(first.unwrap_or(0)),
+            last_s: seconds::seconds(self.operations.values().map(|counters| counters.last).max().unwrap_or(0)),
             slowest_rank,
-            slowest_s: to_seconds(slowest_ns),
+            slowest_s: seconds::seconds(slowest_ns),
             slowest_bytes,
             call_sites: call_sites(&self.sites, recording),
         }
@@ -231,7 +232,7 @@ fn call_sites(sites: &BTreeMap<UseKey, FileCounters>, recording: &Recording) -> 
         source,
         calls: counters.calls,
         bytes: counters.bytes,
-        seconds: to_seconds(counters.time),
+        seconds: seconds::seconds(counters.time),
     };
     let mut rows: Vec<FileCallSite> = merged.into_iter().map(row).collect();
     rows.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
@@ -252,8 +253,4 @@ fn add_counters(sum: &mut FileCounters, other: &FileCounters) {
     if other.longest > sum.longest {
         (sum.longest, sum.longest_bytes) = (other.longest, other.longest_bytes);
     }
-}
-
-fn to_seconds(ns: u64) -> f64 {
-    ns as f64 / 1e9
 }

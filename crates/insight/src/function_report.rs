@@ -10,6 +10,7 @@ use sintonia_replay::Error;
 
 use crate::SourceLocation;
 use crate::sampled_time::{SampledStack, SampledTimes};
+use crate::seconds::seconds;
 use crate::segment::Segment;
 
 /// The name under which time in the kernel is listed among the modules.
@@ -121,10 +122,6 @@ impl FunctionReport {
     }
 }
 
-fn seconds(ns: u64) -> f64 {
-    ns as f64 / 1e9
-}
-
 fn share(part: u64, all: u64) -> f64 {
     part as f64 / all.max(1) as f64
 }
@@ -176,7 +173,7 @@ fn function_row(tree: &CallTree, function: u32, sums: &FunctionSums, all: u64, r
         module: sampled.module.clone(),
         self_s: seconds(own),
         share: share(own, all),
-        total_s: seconds(sums.callers.values().sum()),
+        total_s: seconds(sums.callers.values().sum::<u64>()),
         caller: most(&sums.callers).map(|caller| tree.functions[caller as usize].name.clone()),
         rank_mean_s: seconds(own) / ranks.max(1) as f64,
         longest_rank,

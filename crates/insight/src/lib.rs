@@ -35,6 +35,7 @@ pub mod resources;
 mod run_conditions;
 pub mod sampled_time;
 mod scaling;
+mod seconds;
 pub mod segment;
 mod source_location;
 mod summary;

@@ -20,7 +20,7 @@ pub(crate) fn counters(recording: &Recording, rank: u32) -> Result<MpiFileCounte
     }
     if recording.header.profile {
         for (descriptor, totals) in recording.totals(rank)? {
-            let Some(call) = MpiFileCall::of(&descriptor) else { continue };
+            let Some(call) = MpiFileCall::new(&descriptor) else { continue };
             let bytes = if call.operation == FileOperation::Read { totals.received } else { totals.sent };
             let sums = counters.entry(call.key()).or_default();
             call.add(sums, totals.calls, bytes);
@@ -29,11 +29,17 @@ pub(crate) fn counters(recording: &Recording, rank: u32) -> Result<MpiFileCounte
         }
         return Ok(counters);
     }
-    for table in recording.tables(rank)? {
-        let calls: Vec<Option<MpiFileCall>> = table.descriptors.iter().map(MpiFileCall::of).collect();
+    for table in recording.counted_tables(rank)? {
+        let calls: Vec<Option<MpiFileCall>> = table.descriptors.iter().map(MpiFileCall::new).collect();
         for (row, descriptor) in table.descriptor_ids.iter().enumerate() {
             let Some(call) = &calls[*descriptor as usize] else { continue };
             call.add_timed(counters.entry(call.key()).or_default(), table.enter[row], table.leave[row]);
+        }
+    }
+    for ((function, site, file), ns) in recording.excerpt_threads(rank).into_iter().flatten().flat_map(|thread| &thread.uncounted_ns) {
+        if let Some(operation) = operation(*function).filter(|_| *file != NO_OBJECT) {
+            let sums = counters.entry((*file, operation, *site)).or_default();
+            sums.time = sums.time.saturating_add(*ns);
         }
     }
     Ok(counters)
@@ -51,7 +57,7 @@ struct MpiFileCall {
 }
 
 impl MpiFileCall {
-    fn of(descriptor: &CallDescriptor) -> Option<MpiFileCall> {
+    fn new(descriptor: &CallDescriptor) -> Option<MpiFileCall> {
         let role = descriptor.function.role();
         let operation = operation(descriptor.function)?;
         let file = if matches!(role, FunctionRole::FileOpen | FunctionRole::FileClose) { descriptor.created } else { descriptor.object };

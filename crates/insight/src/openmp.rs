@@ -16,6 +16,7 @@ use sintonia_recording::openmp::RegionExecution;
 use sintonia_replay::Error;
 
 use crate::SourceLocation;
+use crate::seconds::seconds;
 use crate::segment::Segment;
 
 use hybrid_efficiency::RankInput;
@@ -73,10 +74,6 @@ pub struct RankThreads {
     pub mpi_s: f64,
 }
 
-pub(crate) fn seconds(ns: u64) -> f64 {
-    ns as f64 / 1e9
-}
-
 /// The time outside MPI of the main thread of a rank.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OutsideMpi {
@@ -125,7 +122,7 @@ impl RankThreads {
     fn new(outside: OutsideMpi, regions: &[RegionExecution]) -> RankThreads {
         let outer = || regions.iter().filter(|region| region.level == 0);
         let threads = outer().map(|region| region.threads.len()).max().unwrap_or(1).max(1);
-        let sum = |of: fn(&RegionExecution) -> u64| seconds(outer().map(of).sum());
+        let sum = |of: fn(&RegionExecution) -> u64| seconds(outer().map(of).sum::<u64>());
         let region_s = sum(|region| region.duration);
         let main_mpi_s = sum(|region| region.threads.first().map_or(0, |main| main.mpi));
         let serial_s = (outside.outside_s - (region_s - main_mpi_s)).max(0.0);

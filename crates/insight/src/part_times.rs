@@ -10,8 +10,8 @@ use sintonia_recording::call_table::CallTable;
 use sintonia_recording::{Error, Recording};
 
 use crate::program_part::{OperationSite, ProgramPart};
+use crate::seconds::seconds;
 use crate::tally::CallTally;
-use crate::thread_times::seconds;
 
 /// Seconds of all ranks together in each part.
 pub(crate) type PartTimes = BTreeMap<ProgramPart, f64>;

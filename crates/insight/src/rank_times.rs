@@ -12,8 +12,9 @@ use sintonia_recording::{Error, Recording};
 use crate::Efficiency;
 use crate::efficiency::ActiveThread;
 use crate::gaps::RecordingGaps;
+use crate::seconds::seconds;
 use crate::tally::CallTally;
-use crate::thread_times::{ThreadTimes, seconds};
+use crate::thread_times::ThreadTimes;
 
 /// The time split of one rank, summed over its threads that call MPI.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -13,6 +13,7 @@ use sintonia_program::region::{RegionError, RegionSelection, SelectedRegion};
 use sintonia_recording::Recording;
 use sintonia_replay::Error;
 
+use crate::seconds::seconds;
 use crate::wait_states::{self, WaitInstance};
 
 /// A part of a recording.
@@ -92,7 +93,6 @@ impl RegionDescription {
         let header = &recording.header;
         let run_begin = header.ranks.iter().map(|rank| rank.begin_ns).min().unwrap_or(0);
         let run_end = header.ranks.iter().map(|rank| rank.end_ns).max().unwrap_or(0);
-        let seconds = |ns: i64| ns as f64 / 1e9;
         let windows = || region.windows.iter().flatten();
         let begin = windows().map(|window| window.time.start).min().unwrap_or(run_begin);
         let end = windows().map(|window| window.time.end).max().unwrap_or(run_begin);

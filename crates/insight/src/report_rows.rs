@@ -9,6 +9,7 @@ use sintonia_recording::Recording;
 use crate::SourceLocation;
 use crate::core_time::CoreFindings;
 use crate::findings::{RunFindings, SiteWaits};
+use crate::seconds::seconds;
 use crate::segment::Segment;
 
 /// Waits of one pattern at one call site.
@@ -277,10 +278,6 @@ impl ClockRepair {
     pub fn from_findings(findings: &RunFindings) -> ClockRepair {
         ClockRepair { violations: findings.clock_violations.violations, largest_s: seconds(findings.clock_violations.largest_ns) }
     }
-}
-
-fn seconds(ns: i64) -> f64 {
-    ns as f64 / 1e9
 }
 
 fn segment_ends(recording: &Recording, segment: Segment) -> (SourceLocation, SourceLocation) {

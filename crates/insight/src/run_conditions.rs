@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
 use serde::Serialize;
+use sintonia_program::CoreShortage;
 use sintonia_recording::Recording;
+use sintonia_recording::header::CallSiteDefinition;
 use sintonia_recording::program_name::program_name;
 use sintonia_replay::Error;
+use sintonia_text::path::short_file_name;
 
 use crate::gaps::RecordingGaps;
 use crate::tally::CallTally;
@@ -26,12 +29,14 @@ pub enum ScalingMode {
 pub(crate) struct RunConditions {
     /// The program.
     pub program: String,
-    /// The MPI functions that it called, by their number.
-    pub functions: BTreeSet<u16>,
+    /// The source file and function of each call site, as far as they are known.
+    pub call_sites: BTreeSet<(String, String)>,
     /// Values of `--param`.
     pub parameters: BTreeMap<String, f64>,
     /// Most OpenMP threads of a rank; 1 without OpenMP.
     pub threads: usize,
+    /// Whether ranks had no core for a part of the time.
+    pub lacks_cores: bool,
     /// Why the run is incomplete.
     pub cut: Option<String>,
 }
@@ -48,7 +53,12 @@ pub(crate) struct RunDifferences {
 }
 
 impl RunConditions {
-    pub(crate) fn of(recording: &Recording, gaps: &RecordingGaps, tally: &CallTally) -> Result<RunConditions, Error> {
+    pub(crate) fn read(
+        recording: &Recording,
+        gaps: &RecordingGaps,
+        tally: &CallTally,
+        cores: Option<&CoreShortage>,
+    ) -> Result<RunConditions, Error> {
         let header = &recording.header;
         let command: Vec<OsString> = header.command.iter().map(OsString::from).collect();
         let mut threads = 1;
@@ -60,9 +70,10 @@ impl RunConditions {
         let incomplete = gaps.incomplete.iter().next().map(|(rank, why)| format!("rank {rank}: {why}"));
         Ok(RunConditions {
             program: program_name(&command),
-            functions: tally.sites.keys().map(|(function, _)| *function).collect(),
+            call_sites: tally.sites.keys().filter_map(|(_, site)| file_and_function(recording.site(*site))).collect(),
             parameters: header.parameters.clone(),
             threads,
+            lacks_cores: cores.is_some(),
             cut: incomplete.or(status),
         })
     }
@@ -73,20 +84,31 @@ impl RunConditions {
         let first_cut = first.cut.as_ref().filter(|_| cut.is_none()).map(|_| "The first run is incomplete: times are not compared.".into());
         let sizes = self.changed_parameters(first).filter(|_| growth == ScalingMode::Strong);
         let sizes = sizes.map(|sizes| format!("Another size ({sizes}): times are not compared. With the same work per rank, use --weak."));
-        let program = (self.program != first.program && !self.is_version_of(first))
-            .then(|| format!("Another program ({}, not {}): no computation scalability.", self.program, first.program));
+        let has_same_name = self.program == first.program;
+        let is_version = !has_same_name && self.is_version_of(first);
+        let program = (!has_same_name).then(|| match is_version {
+            true => {
+                format!("Another version of the program ({}, not {}), with most calls in the same functions.", self.program, first.program)
+            }
+            false => format!("Another program ({}, not {}): times are not compared.", self.program, first.program),
+        });
         let threads = (self.threads != first.threads)
             .then(|| format!("{} OpenMP threads in a rank instead of {}: no computation scalability.", self.threads, first.threads));
-        let has_same_work = cut.is_none() && first_cut.is_none() && sizes.is_none();
-        let has_same_computation = has_same_work && program.is_none() && threads.is_none();
-        let statements = [cut, first_cut, sizes, program, threads].into_iter().flatten().collect();
+        let cores = match (self.lacks_cores, first.lacks_cores) {
+            (true, _) => Some("Ranks had no core for a part of the time: no computation scalability.".to_owned()),
+            (false, true) => Some("In the first run, ranks had no core for a part of the time: no computation scalability.".into()),
+            (false, false) => None,
+        };
+        let has_same_work = cut.is_none() && first_cut.is_none() && sizes.is_none() && (has_same_name || is_version);
+        let has_same_computation = has_same_work && threads.is_none() && cores.is_none();
+        let statements = [cut, first_cut, sizes, program, threads, cores].into_iter().flatten().collect();
         RunDifferences { statements, has_same_work, has_same_computation }
     }
 
-    /// Whether both call mostly the same MPI functions: before and after a change, a program may have two names.
+    /// Whether both make most of their calls in the same functions: before and after a change, a program may have two names.
     fn is_version_of(&self, other: &RunConditions) -> bool {
-        let common = self.functions.intersection(&other.functions).count();
-        4 * common >= 3 * self.functions.union(&other.functions).count()
+        let common = self.call_sites.intersection(&other.call_sites).count();
+        common > 0 && 4 * common >= 3 * self.call_sites.union(&other.call_sites).count()
     }
 
     /// The parameters that differ, with both values.
@@ -101,16 +123,27 @@ impl RunConditions {
     }
 }
 
+/// The file, without its folder, and the function of a call site. Two versions of a program are in different folders.
+fn file_and_function(site: &CallSiteDefinition) -> Option<(String, String)> {
+    let frame = site.frames.first()?;
+    Some((short_file_name(frame.file.as_deref()?).to_owned(), frame.function.clone()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn site(function: &str) -> (String, String) {
+        ("app.c".into(), function.into())
+    }
+
     fn run(program: &str, n: f64) -> RunConditions {
         RunConditions {
             program: program.into(),
-            functions: [1, 2, 3, 4].into(),
+            call_sites: ["start", "exchange", "reduce", "end"].map(site).into(),
             parameters: [("n".into(), n)].into(),
             threads: 1,
+            lacks_cores: false,
             cut: None,
         }
     }
@@ -131,14 +164,34 @@ mod tests {
     }
 
     #[test]
-    fn another_program_or_number_of_threads_is_compared_by_its_time_only() {
-        let version = RunConditions { functions: [1, 2, 3].into(), ..run("new", 4.0) };
-        assert!(version.differences(&run("old", 4.0), ScalingMode::Strong).has_same_computation);
-        let other = RunConditions { functions: [1, 2, 7].into(), ..version }.differences(&run("old", 4.0), ScalingMode::Strong);
-        assert_eq!((other.has_same_work, other.has_same_computation), (true, false));
+    fn another_number_of_threads_is_compared_by_its_time_only() {
         let threads = RunConditions { threads: 4, ..run("app", 4.0) }.differences(&run("app", 4.0), ScalingMode::Strong);
         assert_eq!((threads.has_same_work, threads.has_same_computation), (true, false));
         assert_eq!(threads.statements, ["4 OpenMP threads in a rank instead of 1: no computation scalability."]);
+    }
+
+    #[test]
+    fn another_program_is_compared_only_if_it_is_a_version_with_calls_in_the_same_functions() {
+        let version = RunConditions { call_sites: ["start", "exchange", "reduce"].map(site).into(), ..run("new", 4.0) };
+        let of_version = version.differences(&run("old", 4.0), ScalingMode::Strong);
+        assert!(of_version.has_same_computation);
+        assert_eq!(of_version.statements, ["Another version of the program (new, not old), with most calls in the same functions."]);
+        let other = RunConditions { call_sites: ["start", "solve"].map(site).into(), ..version };
+        let of_other = other.differences(&run("old", 4.0), ScalingMode::Strong);
+        assert_eq!((of_other.has_same_work, of_other.has_same_computation), (false, false));
+        assert_eq!(of_other.statements, ["Another program (new, not old): times are not compared."]);
+        let unknown = |name: &str| RunConditions { call_sites: BTreeSet::new(), ..run(name, 4.0) };
+        assert!(!unknown("new").differences(&unknown("old"), ScalingMode::Strong).has_same_work);
+    }
+
+    #[test]
+    fn ranks_without_a_core_do_not_tell_how_computation_scales() {
+        let lacking = RunConditions { lacks_cores: true, ..run("app", 4.0) };
+        for (this, first) in [(&lacking, &run("app", 4.0)), (&run("app", 4.0), &lacking)] {
+            let differences = this.differences(first, ScalingMode::Strong);
+            assert_eq!((differences.has_same_work, differences.has_same_computation), (true, false));
+            assert_eq!(differences.statements.len(), 1);
+        }
     }
 
     #[test]

@@ -143,6 +143,7 @@ impl RunEfficiency {
             false => IdealRun::replay(recording, None)?.elapsed_ns as f64 / 1e9,
         };
         let gaps = RecordingGaps::from_recording(recording, comm);
+        let cores = CoreShortage::from_recording(recording)?;
         let work = FocusOfAnalysis::from_times(header, &times, &gaps);
         Ok(RunEfficiency {
             recording: name.into(),
@@ -150,11 +151,11 @@ impl RunEfficiency {
             work_s: work.elapsed_s,
             compute_s: work.mean_compute_s * times.ranks.len() as f64,
             region: None,
-            conditions: RunConditions::of(recording, &gaps, &times.tally)?,
+            conditions: RunConditions::read(recording, &gaps, &times.tally, cores.as_ref())?,
             parts: part_times::read_part_times(recording, &times.tally, comm, progress)?,
             counted: counter_report::instruction_counts(recording)?,
             efficiency: work.efficiency.map(|efficiency| efficiency.with_ideal_network(ideal_s, work.elapsed_s)),
-            no_core: CoreShortage::from_recording(recording)?.map(|shortage| shortage.statement(header)),
+            no_core: cores.map(|shortage| shortage.statement(header)),
         })
     }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 use sintonia_recording::Recording;
 use sintonia_recording::header::CallSiteDefinition;
 use sintonia_text::function_name::short_function_name;
+use sintonia_text::path::short_file_name;
 
 /// The source location of a call site: its innermost source line if known, else the code around it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -55,7 +56,7 @@ impl SourceLocation {
 
 /// A function of a call path, as `function:line`.
 fn caller_name(site: &CallSiteDefinition, frame: usize) -> String {
-    let Some(frame) = site.frames.get(frame) else { return format!("{:#x} in {}", site.offset, file_name(&site.module)) };
+    let Some(frame) = site.frames.get(frame) else { return format!("{:#x} in {}", site.offset, short_file_name(&site.module)) };
     let function = frame.function.as_deref().map_or("?".to_owned(), short_function_name);
     frame.line.map_or_else(|| function.clone(), |line| format!("{function}:{line}"))
 }
@@ -74,17 +75,11 @@ impl SourceLocation {
     fn fmt_line(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match (&self.file, self.line, &self.function) {
             (Some(file), Some(line), _) => write!(f, "{}:{line}", file_with_folder(file)),
-            (_, _, Some(function)) => write!(f, "{} in {}", short_function_name(function), file_name(&self.module)),
+            (_, _, Some(function)) => write!(f, "{} in {}", short_function_name(function), short_file_name(&self.module)),
             _ if self.module.is_empty() => write!(f, "an unknown place"),
-            _ => write!(f, "{:#x} in {}", self.offset, file_name(&self.module)),
+            _ => write!(f, "{:#x} in {}", self.offset, short_file_name(&self.module)),
         }
     }
-}
-
-/// File name of a module, without the suffix of Python extension modules.
-fn file_name(path: &str) -> &str {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    name.split(".cpython-").next().unwrap_or(name)
 }
 
 /// A file name with its folder: unambiguous enough, and short enough for a table.

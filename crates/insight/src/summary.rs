@@ -1,6 +1,5 @@
 //! Everything a report shows.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
@@ -31,10 +30,10 @@ use crate::region_of_interest::{RegionDescription, RegionOfInterest};
 use crate::report_rows::{ClockRepair, CoreDelay, CriticalPath, RootCause, WaitState};
 use crate::resources::RankUsage;
 use crate::sampled_time;
+use crate::seconds::seconds;
 use crate::segment::Segment;
 use crate::tally::{CallSum, CallTally};
 use crate::thread_summary::ThreadSummary;
-use crate::thread_times::seconds;
 use crate::{Efficiency, SourceLocation};
 
 /// The first activity of an analysis.
@@ -133,7 +132,7 @@ pub struct RunSummary {
     /// What was counted in the computation; `None` without counters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<CounterReport>,
-    /// Advice, largest saving first.
+    /// Advice, in the order in which to make the changes.
     pub advice: Vec<Advice>,
     /// The files that were used through the C library, most time first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -304,8 +303,7 @@ impl RunSummary {
             let explained = |advice: &Advice| advice.saving.is_some_and(|saving| saving.likely_s() <= explained_s);
             let kept: Vec<Advice> = advice.into_iter().filter(|advice| !explained(advice)).collect();
             self.cores.held_back += all - kept.len();
-            self.advice.extend(kept);
-            self.advice.sort_by_key(|advice| Reverse(advice.saving.map_or(i64::MAX, |saving| saving.likely_ns)));
+            kept.into_iter().for_each(|advice| insert_by_saving(&mut self.advice, advice));
         }
         Ok(())
     }
@@ -385,6 +383,15 @@ impl RunSummary {
     }
 }
 
+/// Inserts a piece of advice that was not replayed before those that save less. The others keep their order: each saves what it does after
+/// those before it.
+fn insert_by_saving(list: &mut Vec<Advice>, advice: Advice) {
+    let saves_ns = advice.saving.map_or(i64::MAX, |saving| saving.likely_ns);
+    let saves_less = |other: &Advice| other.saving.is_some_and(|saving| saving.likely_ns < saves_ns);
+    let index = list.iter().position(saves_less).unwrap_or(list.len());
+    list.insert(index, advice);
+}
+
 impl RankSpread {
     fn from_values(values: impl ExactSizeIterator<Item = f64> + Clone) -> RankSpread {
         if values.len() == 0 {
@@ -453,4 +460,30 @@ fn not_recorded(header: &RecordingHeader) -> Vec<String> {
         calls => Some(format!("{ranks}: {} could not be recorded", format_plural(calls, "call"))),
     };
     header.notes.iter().cloned().chain(dropped).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::advice::Saving;
+
+    #[test]
+    fn advice_that_was_not_replayed_leaves_the_others_in_their_order() {
+        let advice = |kind, saves_s: Option<f64>| Advice {
+            kind,
+            what: String::new(),
+            source: SourceLocation::default(),
+            evidence: String::new(),
+            try_this: String::new(),
+            saving: saves_s.map(Saving::exactly_seconds),
+            together_s: None,
+            basis: String::new(),
+        };
+        // The third change saves more than the second, but only after it.
+        let mut list = vec![advice("cores", None), advice("first", Some(5.0)), advice("second", Some(1.0)), advice("third", Some(3.0))];
+        insert_by_saving(&mut list, advice("threads", Some(2.0)));
+        insert_by_saving(&mut list, advice("locks", Some(0.5)));
+        let kinds: Vec<&str> = list.iter().map(|advice| advice.kind).collect();
+        assert_eq!(kinds, ["cores", "first", "threads", "second", "third", "locks"]);
+    }
 }

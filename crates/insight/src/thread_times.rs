@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use sintonia_program::ThreadTime;
 
 use crate::efficiency::ActiveThread;
+use crate::seconds::seconds;
 
 /// The time of one thread. MPI, computation and blocked time make up its active time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,8 +52,4 @@ impl ThreadTimes {
         let active_s = if self.main { elapsed_s } else { self.active_s.min(elapsed_s) };
         ActiveThread { compute_s: self.outside_s, active_s }
     }
-}
-
-pub(crate) fn seconds(nanoseconds: u64) -> f64 {
-    nanoseconds as f64 / 1e9
 }

@@ -28,8 +28,9 @@ pub struct ThreadExcerpt {
     pub calls: CallTable,
     /// The same calls with all their communication, without those that count in another part.
     pub counted: CallTable,
-    /// Nanoseconds in the windows of calls that count in another part, by function and call site.
-    pub uncounted_ns: BTreeMap<(FunctionId, u32), u64>,
+    /// Nanoseconds in the windows of calls that count in another part, by function, call site, and the object that they were made on, opened
+    /// or closed.
+    pub uncounted_ns: BTreeMap<(FunctionId, u32, u32), u64>,
 }
 
 impl ThreadExcerpt {

@@ -1,6 +1,9 @@
 //! Reading a recording of which only a part counts: what is stored with times is cut by the windows of each thread.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
+
+use sintonia_mpi::FunctionId;
 
 use crate::call_table::{CallDescriptor, CallTable, DescriptorTotals};
 use crate::counters::{RankCounters, ThreadCounters};
@@ -58,9 +61,13 @@ impl Recording {
     pub(crate) fn excerpt_totals(threads: &[ThreadExcerpt]) -> Vec<(CallDescriptor, DescriptorTotals)> {
         let mut totals = TotalsBuilder::default();
         threads.iter().for_each(|thread| totals.add_calls(&thread.counted));
-        let pieces = threads.iter().flat_map(|thread| &thread.uncounted_ns).map(|((function, site), ns)| {
-            let call = CallDescriptor { site: *site, ..CallDescriptor::new(*function) };
-            (call.uncounted_piece(), DescriptorTotals { total_ns: *ns, ..DescriptorTotals::default() })
+        let mut uncounted_ns: BTreeMap<(FunctionId, u32), u64> = BTreeMap::new();
+        for ((function, site, _), ns) in threads.iter().flat_map(|thread| &thread.uncounted_ns) {
+            *uncounted_ns.entry((*function, *site)).or_default() += ns;
+        }
+        let pieces = uncounted_ns.into_iter().map(|((function, site), ns)| {
+            let call = CallDescriptor { site, ..CallDescriptor::new(function) };
+            (call.uncounted_piece(), DescriptorTotals { total_ns: ns, ..DescriptorTotals::default() })
         });
         totals.into_totals().into_iter().chain(pieces).collect()
     }

@@ -71,7 +71,7 @@ pub(crate) fn run(args: ReportArgs) -> Result<ExitCode, Error> {
     match args.recordings.len() {
         0 | 1 if args.weak => usage_error("--weak needs several recordings to compare"),
         _ if args.html.is_some() && args.region.selection().is_some() => {
-            usage_error("--html is about the whole run: the page itself selects a part of it")
+            usage_error("--html is about the whole run; for a part of it, use the report as text or --json")
         }
         2.. if args.all => usage_error("--all works with one recording; several are compared on one screen"),
         _ => process_group::run_in_group(|group| print_report(&args, group)),

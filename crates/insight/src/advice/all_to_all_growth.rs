@@ -1,6 +1,6 @@
 //! All-to-all exchange, whose cost grows with the number of ranks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sintonia_mpi::{CollectiveOp, FunctionRole};
 
@@ -24,12 +24,39 @@ pub(super) const RULE: AdviceRule = AdviceRule {
 /// Fewer ranks may all be neighbours of each other.
 const MIN_RANKS: usize = 5;
 
+/// Grids of more dimensions are rare.
+const MAX_DIMENSIONS: u32 = 3;
+
 /// A rank of a chain or ring has this many neighbours.
 const RING_NEIGHBOURS: f64 = 2.0;
 
-/// With two or three ranks along each dimension, all ranks of a grid are neighbours.
+/// Whether this many ranks may be a grid in which all are neighbours: one of up to three dimensions, with two or three ranks along each.
 fn may_be_grid(size: usize) -> bool {
-    [2, 3].iter().any(|side: &usize| (1..=3).any(|dimensions| side.pow(dimensions) == size))
+    let grids =
+        (0..=MAX_DIMENSIONS).flat_map(|twos| (0..=MAX_DIMENSIONS - twos).map(move |threes| 2_usize.pow(twos) * 3_usize.pow(threes)));
+    grids.into_iter().any(|grid| grid == size)
+}
+
+/// Whether all ranks are neighbours of each other, on the grid or graph that the program has made of them; `None` if it has made none.
+fn are_all_neighbours(context: &RuleContext) -> Option<bool> {
+    let (recording, ranks) = (context.recording, 0..context.size() as u32);
+    let of_all = |number: &u32| ranks.clone().all(|rank| recording.neighbours(*number, rank).is_some());
+    let number = (0..recording.header.communicators.len() as u32).find(of_all)?;
+    let is_grid = recording.header.communicators[number as usize].made_by.starts_with("MPI_Cart");
+    let destinations = |rank: u32| recording.neighbours(number, rank).map_or(&[][..], |own| &own.destinations);
+    let all_near = |rank: u32| {
+        let own = destinations(rank).len();
+        // On a grid there are two for each dimension, and a neighbour across a corner is a step away along several of them.
+        let step_size = if is_grid { 2 } else { own.max(1) };
+        let mut near = BTreeSet::from([rank]);
+        for step in (0..own).step_by(step_size) {
+            let next = |from: &u32| destinations(*from).iter().skip(step).take(step_size);
+            let found: Vec<u32> = near.iter().flat_map(next).filter_map(|rank| u32::try_from(*rank).ok()).collect();
+            near.extend(found);
+        }
+        near.len() == ranks.len()
+    };
+    Some(ranks.clone().all(all_near))
 }
 
 fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
@@ -47,7 +74,8 @@ fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
 fn point_to_point(context: &RuleContext) -> Option<AdviceCandidate> {
     let partners = &context.inputs.partner_counts;
     let size = context.size();
-    if size < MIN_RANKS || may_be_grid(size) || partners.len() < size || partners.values().any(|partners| *partners as usize + 1 < size) {
+    let is_exchange = partners.len() == size && partners.values().all(|partners| *partners as usize + 1 >= size);
+    if size < MIN_RANKS || !is_exchange || are_all_neighbours(context).unwrap_or_else(|| may_be_grid(size)) {
         return None;
     }
     let is_message = |role| {

@@ -20,6 +20,8 @@ pub(super) struct ComputationWait {
     delay_ns: i64,
     /// For how long that rank is waited for here, in nanoseconds.
     caused_ns: i64,
+    /// The ranks that are waited for here, and delay others most by the same segment.
+    late: Vec<u32>,
 }
 
 impl ComputationWait {
@@ -29,7 +31,9 @@ impl ComputationWait {
         let wait = |(site, waiting): (u32, CombinedWaits)| {
             let late = waiting.main_cause()?;
             let (segment, delay_ns) = *main_delays.get(&late)?;
-            Some(ComputationWait { site, caused_ns: waiting.causes[&late], waiting, segment, delay_ns })
+            let has_segment = |rank: &u32| main_delays.get(rank).is_some_and(|(main, _)| *main == segment);
+            let late_ranks = significant_ranks(&waiting.causes).into_iter().filter(has_segment).collect();
+            Some(ComputationWait { site, caused_ns: waiting.causes[&late], waiting, segment, delay_ns, late: late_ranks })
         };
         context.waits(kinds).into_iter().filter_map(wait).collect()
     }
@@ -47,7 +51,6 @@ impl ComputationWait {
     /// The candidate about the computation of the late ranks; the calls that wait are executed differently.
     pub(super) fn candidate(&self, call_override: CallOverride) -> AdviceCandidate {
         let change = WhatIfChange::Calls(vec![self.site], call_override);
-        let late = significant_ranks(&self.waiting.causes);
-        AdviceCandidate::in_segment(self.segment, late, change, self.waiting.max_ns()).noticed_at(self.site)
+        AdviceCandidate::in_segment(self.segment, self.late.clone(), change, self.waiting.max_ns()).noticed_at(self.site)
     }
 }

@@ -32,9 +32,9 @@ fn sums(context: &RuleContext, role: impl Fn(FunctionRole) -> bool, pick: fn(&Ra
     sums
 }
 
-/// The mean of these ranks as a multiple of the mean of the others, if they stand out; nothing if the others have nothing.
+/// The mean of these ranks (in order) as a multiple of the mean of the others, if they stand out; nothing if the others have nothing.
 fn ratio(sums: &BTreeMap<u32, u64>, ranks: &[u32]) -> Option<f64> {
-    let (own, others): (Vec<_>, Vec<_>) = sums.iter().partition(|(rank, _)| ranks.contains(rank));
+    let (own, others): (Vec<_>, Vec<_>) = sums.iter().partition(|(rank, _)| ranks.binary_search(rank).is_ok());
     let mean = |part: &[(&u32, &u64)]| part.iter().map(|(_, sum)| **sum).sum::<u64>() as f64 / part.len().max(1) as f64;
     Some(mean(&own) / mean(&others)).filter(|ratio| ratio.is_finite() && *ratio >= MIN_RATIO)
 }

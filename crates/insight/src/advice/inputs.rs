@@ -1,6 +1,6 @@
 //! Input of the rules besides the waits: computation by segment, rank and time, and the time of calls without waiting.
 //!
-//! Everything is summed by call site and rank, so memory does not grow with the run.
+//! What is kept is summed by call site and rank, and does not grow with the run.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,20 @@ use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
 use sintonia_replay::call_overrides::{RepetitionTracker, mergeable_call};
 
+use super::poll_gaps::{self, PollGaps, is_poll};
 use super::relays::{self, Relay, RelayTotals, Relays};
 use super::serial_file_io::SerialFileIo;
 use super::site_groups::SiteGroups;
 use super::what_if::{WhatIfReplay, call_descriptor, is_blocking_transfer};
 use crate::off_cpu::OffCpuIntervals;
 use crate::segment::{self, Segment};
-use crate::wait_states::{WaitInstance, is_polling};
+use crate::wait_states::WaitInstance;
 
 /// Number of parts of the executions of a segment, first to last, in which computation is summed separately.
 pub const WINDOWS: usize = 4;
+
+/// Number of long executions that are listed.
+pub const LISTED_LONG: usize = 3;
 
 /// An execution is long if it takes more than this many times the median.
 const LONG_FACTOR: i64 = 2;
@@ -31,7 +35,7 @@ const LONG_FACTOR: i64 = 2;
 const LARGE_BYTES: u64 = 64 * 1024;
 
 /// Shorter computation between two polling calls is waiting, not work.
-const POLL_GAP_NS: i64 = 10_000;
+pub(super) const POLL_GAP_NS: i64 = 10_000;
 
 /// Computation of a rank in a segment; where it is known when the rank had no core, only computation on a core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
@@ -47,6 +51,8 @@ pub struct SegmentLoad {
     pub long_visits: u64,
     /// Nanoseconds by which these exceeded the median.
     pub long_excess_ns: i64,
+    /// The numbers of the first of these, from 1; 0 for none.
+    pub first_long: [u64; LISTED_LONG],
 }
 
 impl SegmentLoad {
@@ -54,7 +60,10 @@ impl SegmentLoad {
     pub(super) fn from_visits(visits: &[i64]) -> SegmentLoad {
         let mut load = SegmentLoad { visits: visits.len() as u64, ..SegmentLoad::default() };
         let all = median(visits);
-        for ns in visits.iter().filter(|ns| **ns > LONG_FACTOR * all) {
+        for (number, ns) in (1..).zip(visits).filter(|(_, ns)| **ns > LONG_FACTOR * all) {
+            if let Some(listed) = load.first_long.get_mut(load.long_visits as usize) {
+                *listed = number;
+            }
             load.long_visits += 1;
             load.long_excess_ns += ns - all;
         }
@@ -72,6 +81,11 @@ impl SegmentLoad {
         self.visits += other.visits;
         self.long_visits += other.long_visits;
         self.long_excess_ns += other.long_excess_ns;
+        let mut long: Vec<u64> = self.first_long.into_iter().chain(other.first_long).filter(|number| *number > 0).collect();
+        long.sort_unstable();
+        long.dedup();
+        long.resize(LISTED_LONG, 0);
+        self.first_long.copy_from_slice(&long);
     }
 
     /// Nanoseconds in the whole run.
@@ -156,6 +170,11 @@ pub struct AdviceInputs {
     pub calls: BTreeMap<u32, SiteCalls>,
     /// Number of ranks to which each rank sent about as much as to the one that got most.
     pub partner_counts: BTreeMap<u32, u32>,
+    /// Time between unsuccessful polls and the next ones, by segment and rank.
+    pub poll_gaps: BTreeMap<Segment, BTreeMap<u32, PollGaps>>,
+    /// The largest message of an `MPI_Send` that returned before its receive was posted: the library buffered it. 0 if none did, and with
+    /// several hosts, between which it may differ.
+    pub buffered_bytes: u64,
     /// Messages by (sender, receiver); empty on a single host.
     pub pairs: BTreeMap<(u32, u32), PairTraffic>,
     /// What ranks receive and then send on.
@@ -177,30 +196,35 @@ impl AdviceInputs {
     ) -> AdviceInputs {
         let run_ns = replay.recorded_ns();
         let several_hosts = recording.header.hosts.len() > 1;
-        let look = |(index, location): (usize, &Location)| LocationInputs {
+        let of_location = |(index, location): (usize, &Location)| LocationInputs {
             loads: segment_loads(location, &sites, off_cpu),
             calls: call_totals(location, index, &sites, replay),
             partner_count: count_partners(location),
+            poll_gaps: poll_gaps::location_gaps(location, &sites, off_cpu),
+            buffered_bytes: if several_hosts { 0 } else { largest_buffered(location) },
             relays: relays::location_relays(location, &waits[index], &sites),
             pairs: if several_hosts { pair_traffic(location, index, replay) } else { FxHashMap::default() },
         };
-        let looked: Vec<LocationInputs> = history.locations.par_iter().enumerate().map(look).collect();
+        let locations: Vec<LocationInputs> = history.locations.par_iter().enumerate().map(of_location).collect();
         let mut inputs = AdviceInputs { run_ns, ..AdviceInputs::default() };
-        inputs.add(history, looked, comm);
+        inputs.add(history, locations, comm);
         inputs.sites = sites;
         inputs
     }
 
-    fn add(&mut self, history: &History, looked: Vec<LocationInputs>, comm: &dyn ProcessGroup) {
+    fn add(&mut self, history: &History, locations: Vec<LocationInputs>, comm: &dyn ProcessGroup) {
         let (mut loads, mut calls, mut partners, mut pairs, mut relays) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for (location, looked) in history.locations.iter().zip(looked) {
+        let (mut gaps, mut buffered) = (Vec::new(), Vec::new());
+        for (location, found) in history.locations.iter().zip(locations) {
             let rank = location.rank;
-            loads.extend(looked.loads.into_iter().map(|(segment, load)| SegmentLoadRow { load, segment, rank, padding: 0 }));
+            loads.extend(found.loads.into_iter().map(|(segment, load)| SegmentLoadRow { load, segment, rank, padding: 0 }));
             let row = |((site, operation), totals)| CallTotalsRow { totals, site, operation, rank, padding: 0 };
-            calls.extend(looked.calls.into_iter().map(row));
-            partners.push([rank, looked.partner_count]);
-            relays.extend(looked.relays.into_iter().map(|(relay, totals)| RelayRow { totals, relay, padding: 0 }));
-            pairs.extend(looked.pairs.into_iter().map(|((from, to), traffic)| PairTrafficRow { traffic, from, to }));
+            calls.extend(found.calls.into_iter().map(row));
+            partners.push([rank, found.partner_count]);
+            buffered.push(found.buffered_bytes);
+            gaps.extend(found.poll_gaps.into_iter().map(|(segment, gaps)| PollGapsRow { gaps, segment, rank, padding: 0 }));
+            relays.extend(found.relays.into_iter().map(|(relay, totals)| RelayRow { totals, relay, padding: 0 }));
+            pairs.extend(found.pairs.into_iter().map(|((from, to), traffic)| PairTrafficRow { traffic, from, to }));
         }
         for row in all_gather_rows(comm, loads) {
             self.loads.entry(row.segment).or_default().entry(row.rank).or_default().add(&row.load);
@@ -216,6 +240,10 @@ impl AdviceInputs {
             let most = self.partner_counts.entry(rank).or_default();
             *most = partners.max(*most);
         }
+        for row in all_gather_rows(comm, gaps) {
+            self.poll_gaps.entry(row.segment).or_default().entry(row.rank).or_default().add(&row.gaps);
+        }
+        self.buffered_bytes = all_gather_rows(comm, buffered).max().unwrap_or(0);
         for row in all_gather_rows(comm, relays) {
             self.relays.entry(row.relay).or_default().add(&row.totals);
         }
@@ -238,6 +266,8 @@ struct LocationInputs {
     loads: FxHashMap<Segment, SegmentLoad>,
     calls: FxHashMap<(u32, u32), RankCallTotals>,
     partner_count: u32,
+    poll_gaps: FxHashMap<Segment, PollGaps>,
+    buffered_bytes: u64,
     relays: FxHashMap<Relay, RelayTotals>,
     pairs: FxHashMap<(u32, u32), PairTraffic>,
 }
@@ -249,8 +279,7 @@ fn segment_loads(location: &Location, sites: &SiteGroups, off_cpu: Option<&OffCp
     for row in 1..location.len() {
         let Some(segment) = segment::segment_before(location, row) else { continue };
         let ns = segment::segment_ns(location, row);
-        let looks = |row: usize| is_polling(call_descriptor(location, row).function.definition());
-        if ns < POLL_GAP_NS && looks(row) && looks(row - 1) {
+        if ns < POLL_GAP_NS && is_poll(location, row) && is_poll(location, row - 1) {
             continue;
         }
         let on_core_ns = ns - off_cpu.map_or(0, |off_cpu| off_cpu.preempted_ns(location, row));
@@ -298,6 +327,16 @@ fn count_partners(location: &Location) -> u32 {
     bytes.values().filter(|sum| **sum >= most / 4 * 3).count() as u32
 }
 
+/// The largest message of a standard send that returned before its receive was posted.
+fn largest_buffered(location: &Location) -> u64 {
+    let sends = location.sent.iter().filter(|sent| sent.completion == sent.row && sent.receiver != CallId::NONE);
+    let buffered = sends.filter(|sent| {
+        call_descriptor(location, sent.row as usize).function.name() == "MPI_Send"
+            && location.calls.leave[sent.row as usize] < sent.posted_enter
+    });
+    buffered.map(|sent| sent.bytes).max().unwrap_or(0)
+}
+
 fn pair_traffic(location: &Location, index: usize, replay: &WhatIfReplay) -> FxHashMap<(u32, u32), PairTraffic> {
     let mut pairs: FxHashMap<(u32, u32), PairTraffic> = FxHashMap::default();
     for sent in location.sent.iter().filter(|sent| sent.receiver != CallId::NONE) {
@@ -329,6 +368,15 @@ struct CallTotalsRow {
     totals: RankCallTotals,
     site: u32,
     operation: u32,
+    rank: u32,
+    padding: u32,
+}
+
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct PollGapsRow {
+    gaps: PollGaps,
+    segment: Segment,
     rank: u32,
     padding: u32,
 }

@@ -1,23 +1,28 @@
-//! One-sided communication that waits for a rank that computes before it opens or closes its epoch, or while it holds a lock.
+//! One-sided communication that waits for a rank that computes before it opens or closes its epoch, or for a lock that another rank holds.
+
+use std::collections::BTreeSet;
+
+use sintonia_mpi::FunctionRole;
 
 use super::computation_waits::ComputationWait;
+use super::inputs::SiteCalls;
 use super::phrases::{choose_verb, format_ranks};
-use super::rule_context::{CombinedWaits, RuleContext};
-use super::what_if::CallOverride;
+use super::rule_context::RuleContext;
+use super::what_if::{CallOverride, WhatIfChange};
 use super::{AdviceCandidate, AdviceRule, AdviceText, NOISE_SHARE};
 use crate::findings::significant_ranks;
 
 pub(super) const RULE: AdviceRule = AdviceRule {
     kind: "late_rma_partner",
-    name: "one-sided communication that waits for computation",
+    name: "one-sided communication that waits for another rank",
     help: "A call of one-sided communication waits for another rank, which computes before it exposes its window (MPI_Win_post), before it ends \
-           its accesses (MPI_Win_complete), or while it holds a lock that the call needs.",
+           its accesses (MPI_Win_complete), or while it holds a lock that the call needs; or several ranks compete for the lock.",
     basis: "the run replayed without these waits",
     find,
     describe,
 };
 
-/// What the late rank does too late.
+/// What the call waits for.
 struct EpochWait {
     /// Identifiers of wait patterns.
     kinds: &'static [&'static str],
@@ -28,7 +33,8 @@ struct EpochWait {
     call_override: CallOverride,
 }
 
-const EPOCH_WAITS: [EpochWait; 3] = [
+/// Waits for ranks that compute.
+const COMPUTATION_WAITS: [EpochWait; 3] = [
     EpochWait {
         kinds: &["late_post"],
         awaited: "to expose the window (MPI_Win_post), which comes only after computing",
@@ -42,7 +48,7 @@ const EPOCH_WAITS: [EpochWait; 3] = [
         call_override: CallOverride::NoWait,
     },
     EpochWait {
-        kinds: &["lock_competition"],
+        kinds: LOCK,
         awaited: "to release the lock of the window, which is held while computing",
         try_this: "Compute before the lock is taken and hold it for the access only; use MPI_LOCK_SHARED for reads, MPI_Accumulate without \
                    an exclusive lock for sums, or several windows so that ranks need different locks.",
@@ -50,34 +56,68 @@ const EPOCH_WAITS: [EpochWait; 3] = [
     },
 ];
 
+const LOCK: &[&str] = &["lock_competition"];
+
+/// Waits for ranks that hold a lock for their accesses only.
+const CONTENTION: EpochWait = EpochWait {
+    kinds: LOCK,
+    awaited: "to release the lock of the window, for which they compete",
+    try_this: "Take the lock less often, for several accesses at once; use MPI_LOCK_SHARED for reads, MPI_Accumulate or MPI_Fetch_and_op \
+               without an exclusive lock for sums and counters, or several windows so that ranks need different locks.",
+    call_override: CallOverride::ZeroCost,
+};
+
 fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
-    EPOCH_WAITS.iter().flat_map(|epoch| find_waits(context, epoch)).collect()
+    let computation = COMPUTATION_WAITS.iter().enumerate();
+    let mut candidates: Vec<AdviceCandidate> = computation.flat_map(|(case, epoch)| find_waits(context, case, epoch)).collect();
+    let explained: BTreeSet<u32> = candidates.iter().map(|candidate| candidate.noticed_at).collect();
+    candidates.extend(find_contention(context).filter(|candidate| !explained.contains(&candidate.noticed_at)));
+    candidates
 }
 
-fn find_waits(context: &RuleContext, epoch: &EpochWait) -> Vec<AdviceCandidate> {
-    let waits = ComputationWait::find_all(context, epoch.kinds).into_iter().filter(|wait| wait.exceeds(context, NOISE_SHARE));
-    waits.map(|wait| wait.candidate(epoch.call_override)).collect()
+fn find_waits(context: &RuleContext, case: usize, epoch: &EpochWait) -> Vec<AdviceCandidate> {
+    let waits = ComputationWait::find_all(context, epoch.kinds).into_iter();
+    let is_late = |wait: &ComputationWait| {
+        wait.is_due_to_computation() && (epoch.kinds != LOCK || context.inputs.calls.get(&wait.segment.to).is_some_and(is_under_lock))
+    };
+    let long = waits.filter(|wait| is_late(wait) && wait.exceeds(context, NOISE_SHARE));
+    long.map(|wait| wait.candidate(epoch.call_override).of_case(case)).collect()
+}
+
+/// Whether a lock is held before these calls: computation that ends with taking it is outside.
+fn is_under_lock(calls: &SiteCalls) -> bool {
+    match calls.operation.role() {
+        FunctionRole::Put | FunctionRole::Get | FunctionRole::Exchange => true,
+        FunctionRole::WindowSync => !matches!(calls.operation.name(), "MPI_Win_lock" | "MPI_Win_lock_all"),
+        _ => false,
+    }
+}
+
+fn find_contention(context: &RuleContext) -> impl Iterator<Item = AdviceCandidate> {
+    let waits = context.waits(CONTENTION.kinds).into_iter();
+    let long = waits.filter(|(_, waiting)| waiting.max_ns() > context.run_ns() / NOISE_SHARE);
+    long.map(|(site, waiting)| {
+        let change = WhatIfChange::Calls(vec![site], CONTENTION.call_override);
+        AdviceCandidate::at_call(site, significant_ranks(&waiting.causes), change, waiting.max_ns()).of_case(COMPUTATION_WAITS.len())
+    })
 }
 
 fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
     let site = candidate.noticed_at;
-    let waits_of = |epoch: &EpochWait| context.waits(epoch.kinds).remove(&site).unwrap_or_default();
-    let (epoch, waiting) = EPOCH_WAITS
-        .iter()
-        .map(|epoch| (epoch, waits_of(epoch)))
-        .max_by_key(|(_, waiting)| waiting.ns())
-        .unwrap_or((&EPOCH_WAITS[0], CombinedWaits::default()));
+    let computes = COMPUTATION_WAITS.get(candidate.case);
+    let epoch = computes.unwrap_or(&CONTENTION);
+    let waiting = context.waits(epoch.kinds).remove(&site).unwrap_or_default();
     let who = significant_ranks(&waiting.ranks);
     let name = context.inputs.calls.get(&site).map_or("a call", |calls| calls.operation.name());
+    let segment = computes.map(|_| format!(" {}", context.describe_segment(candidate.segment))).unwrap_or_default();
     AdviceText {
         what: format!(
-            "{} {} in {name} at {} for {} {} {}.",
+            "{} {} in {name} at {} for {} {}{segment}.",
             format_ranks(&who),
             choose_verb(who.len(), "waits", "wait"),
             context.source_location(site),
             format_ranks(&candidate.ranks),
-            epoch.awaited,
-            context.describe_segment(candidate.segment)
+            epoch.awaited
         ),
         evidence: context.describe_waiting(&waiting, "there"),
         try_this: epoch.try_this.into(),

@@ -24,14 +24,11 @@ pub(super) const RULE: AdviceRule = AdviceRule {
 const KIND: &[&str] = &["late_sender"];
 
 fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
-    let main_delays = context.main_delays();
     // Waits in a pipeline are reported by the rule for pipelines.
     let chained: BTreeSet<u32> = RelayChain::find_all(context).into_iter().flat_map(|chain| chain.receive_sites).collect();
     let candidate = |wait: ComputationWait| {
         let min_share = if wait.waiting.happens_once() { ONCE_SHARE } else { NOISE_SHARE };
-        let mut candidate = wait.candidate(CallOverride::SentInParts);
-        candidate.ranks.retain(|rank| main_delays.get(rank).is_some_and(|(main, _)| *main == wait.segment));
-        (wait.is_due_to_computation() && wait.exceeds(context, min_share)).then_some(candidate)
+        (wait.is_due_to_computation() && wait.exceeds(context, min_share)).then(|| wait.candidate(CallOverride::SentInParts))
     };
     ComputationWait::find_all(context, KIND).into_iter().filter(|wait| !chained.contains(&wait.site)).filter_map(candidate).collect()
 }

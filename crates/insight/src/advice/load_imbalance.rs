@@ -6,7 +6,7 @@ use sintonia_text::quantity::format_plural;
 
 use super::imbalance::{ImbalancePattern, LoadImbalance};
 use super::inputs::SegmentLoad;
-use super::phrases::{choose_verb, format_ns, format_ranks, format_ratio, format_share};
+use super::phrases::{choose_verb, format_ns, format_ordinal, format_ranks, format_ratio, format_share};
 use super::rule_context::{RuleContext, busiest_rank, mean_load};
 use super::{AdviceCandidate, AdviceRule, AdviceText};
 use super::{excess_function, excess_traffic};
@@ -54,7 +54,9 @@ fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
         _ => " If they have no more data than the others at all these places, look at their cores and hosts (`--counters instructions`).",
     };
     let when = match (pattern, loads.get(&rank)) {
-        (Some(ImbalancePattern::NowAndThen), Some(load)) => format!("in {} of {} executions", load.long_visits, load.visits),
+        (Some(ImbalancePattern::NowAndThen), Some(load)) => {
+            format!("in {} of {} executions ({})", load.long_visits, load.visits, long_visits(load))
+        }
         (Some(ImbalancePattern::Growing), _) => "increasingly from the beginning of the run to its end".into(),
         _ => "throughout the run".into(),
     };
@@ -98,4 +100,32 @@ fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
 /// The number of calls before which the other segments end: the first iteration of a loop is no other place than the next ones.
 fn other_places(segments: &[Segment]) -> usize {
     segments.iter().map(|segment| segment.to).filter(|to| *to != segments[0].to).collect::<BTreeSet<u32>>().len()
+}
+
+/// Which executions are long, the first of them.
+fn long_visits(load: &SegmentLoad) -> String {
+    let listed: Vec<String> = load.first_long.iter().filter(|number| **number > 0).map(|number| format_ordinal(*number)).collect();
+    match &listed[..] {
+        all if load.long_visits > all.len() as u64 => format!("{} …", all.join(", ")),
+        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        all => all.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_long_executions_are_listed() {
+        let listed = |long: &[usize]| {
+            let mut visits = [10; 40];
+            long.iter().for_each(|visit| visits[*visit] = 100);
+            long_visits(&SegmentLoad::from_visits(&visits))
+        };
+        assert_eq!(listed(&[2]), "3rd");
+        assert_eq!(listed(&[12, 27]), "13th and 28th");
+        assert_eq!(listed(&[0, 1, 20]), "1st, 2nd and 21st");
+        assert_eq!(listed(&[0, 10, 20, 30]), "1st, 11th, 21st …");
+    }
 }

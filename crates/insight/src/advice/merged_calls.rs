@@ -7,7 +7,7 @@ use sintonia_mpi::FunctionRole;
 use super::AdviceCandidate;
 use super::inputs::SiteCalls;
 use super::phrases::{format_bytes, format_ns, format_share};
-use super::rule_context::{RuleContext, key_of_max};
+use super::rule_context::{CombinedWaits, RuleContext, key_of_max};
 use super::what_if::{CallOverride, WhatIfChange};
 
 /// Waits that end when others have made the same calls.
@@ -39,7 +39,8 @@ pub(super) fn candidates_of(
     members: impl Fn(FunctionRole) -> bool,
 ) -> Vec<AdviceCandidate> {
     let in_rows: Vec<(u32, &SiteCalls)> = context.calls(members).filter(|(_, calls)| is_in_rows(calls)).collect();
-    let costs: BTreeMap<u32, BTreeMap<u32, i64>> = in_rows.iter().map(|(site, _)| (*site, costs_at(context, *site))).collect();
+    let waits = context.waits(WAITS);
+    let costs: BTreeMap<u32, BTreeMap<u32, i64>> = in_rows.iter().map(|(site, calls)| (*site, costs_at(calls, waits.get(site)))).collect();
     let sums = in_rows.iter().filter(|(_, calls)| leaders(calls.operation.role()));
     let Some(site) = key_of_max(&sums.map(|(site, _)| (*site, costs[site].values().sum())).collect()) else { return Vec::new() };
     let mut per_rank: BTreeMap<u32, i64> = BTreeMap::new();
@@ -51,10 +52,9 @@ pub(super) fn candidates_of(
 }
 
 /// Nanoseconds of each rank in the calls at a site that repeat others, with the waiting in them.
-fn costs_at(context: &RuleContext, site: u32) -> BTreeMap<u32, i64> {
-    let waits = context.waits(WAITS).remove(&site).unwrap_or_default();
-    let ranks = context.inputs.calls[&site].ranks.iter();
-    ranks.map(|(rank, totals)| (*rank, totals.consecutive_ns + waits.ranks.get(rank).copied().unwrap_or(0))).collect()
+fn costs_at(calls: &SiteCalls, waits: Option<&CombinedWaits>) -> BTreeMap<u32, i64> {
+    let waited = |rank: &u32| waits.and_then(|waits| waits.ranks.get(rank)).copied().unwrap_or(0);
+    calls.ranks.iter().map(|(rank, totals)| (*rank, totals.consecutive_ns + waited(rank))).collect()
 }
 
 /// How many calls there are, and what they take.

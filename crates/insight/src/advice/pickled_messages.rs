@@ -30,6 +30,9 @@ pub(super) const RULE: AdviceRule = AdviceRule {
 /// A collective with the size of another one has at most this many bytes.
 const SIZE_BYTES: u64 = 8;
 
+/// Files of Python's library that pickle and unpickle.
+const PICKLE_FILES: [&str; 2] = ["pickle.py", "copyreg.py"];
+
 fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
     let sites = context.calls(|_| true).filter(|(site, _)| is_python(context, *site));
     sites.filter(|(site, calls)| is_of_unknown_size(context, *site, calls)).filter_map(|(site, _)| candidate(context, site)).collect()
@@ -51,16 +54,28 @@ fn is_of_unknown_size(context: &RuleContext, site: u32, calls: &SiteCalls) -> bo
     sizes.first().is_some_and(|least| *least <= SIZE_BYTES) && sizes.last().is_some_and(|most| *most > SIZE_BYTES)
 }
 
+/// Whether a frame is in Python code that takes no part in pickling.
+fn is_other_python(file: Option<&str>) -> bool {
+    file.is_some_and(|file| {
+        let is_pickle = PICKLE_FILES.contains(&file.rsplit('/').next().unwrap_or(file));
+        file.ends_with(".py") && !is_pickle && !file.contains("/mpi4py/")
+    })
+}
+
 fn candidate(context: &RuleContext, site: u32) -> Option<AdviceCandidate> {
     let frames = context.recording.stack_frames().ok()?;
     let line = context.source_location(site);
     let at_line: BTreeSet<u32> =
         (0..).zip(frames).filter(|(_, frame)| frame.line == line.line && frame.file == line.file).map(|(index, _)| index).collect();
-    let is_below =
-        |frame: u32| std::iter::successors(Some(frame), |frame| frames[*frame as usize].caller).any(|frame| at_line.contains(&frame));
+    // What the line calls itself, besides mpi4py, is no pickling: in `comm.bcast(solve())` that is all of `solve`.
+    let is_pickling = |frame: u32| {
+        let mut called = std::iter::successors(Some(frame), |frame| frames[*frame as usize].caller);
+        let other = called.find(|frame| at_line.contains(frame) || is_other_python(frames[*frame as usize].file.as_deref()));
+        other.is_some_and(|frame| at_line.contains(&frame))
+    };
     let mut pickled: BTreeMap<(Segment, u32), i64> = BTreeMap::new();
     for (stack, ns) in context.findings.samples.iter().filter(|(stack, _)| stack.activity != SampleActivity::Mpi) {
-        if let Some(segment) = stack.segment.filter(|_| is_below(stack.frame)) {
+        if let Some(segment) = stack.segment.filter(|_| is_pickling(stack.frame)) {
             *pickled.entry((context.inputs.sites.representative_segment(segment), stack.rank)).or_default() += *ns as i64;
         }
     }

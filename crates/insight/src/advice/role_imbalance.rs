@@ -92,7 +92,8 @@ fn candidate(context: &RuleContext) -> Option<AdviceCandidate> {
 /// Whether most of the excess is in segments that all these ranks execute: then these are what to divide otherwise.
 fn is_explained_by_segments(context: &RuleContext, ranks: &[u32], busy: &[u32], excess_ns: i64) -> bool {
     let is_common = |segment: Segment| ranks.iter().all(|rank| context.load(segment, *rank).is_some());
-    let of_busy = |imbalance: &LoadImbalance| is_common(imbalance.segments[0]) && imbalance.ranks.iter().all(|rank| busy.contains(rank));
+    let of_busy =
+        |imbalance: &LoadImbalance| is_common(imbalance.segments[0]) && imbalance.ranks.iter().all(|rank| busy.binary_search(rank).is_ok());
     let most = LoadImbalance::of_same_ranks(context).into_iter().filter(of_busy).map(|imbalance| imbalance.excess_ns).max();
     5 * most.unwrap_or(0) > 4 * excess_ns
 }

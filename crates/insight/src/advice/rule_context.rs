@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sintonia_mpi::FunctionRole;
+use sintonia_program::samples::SampleActivity;
 use sintonia_recording::Recording;
 
 use super::inputs::{AdviceInputs, SegmentLoad, SiteCalls};
@@ -106,6 +107,15 @@ impl<'a> RuleContext<'a> {
     /// Computation of one rank in a segment; `None` if it did not execute it, or if calls of it are missing.
     pub(crate) fn load(&self, segment: Segment, rank: u32) -> Option<&SegmentLoad> {
         self.inputs.loads.get(&segment)?.get(&rank).filter(|_| !self.findings.gaps.missing_calls.contains(&rank))
+    }
+
+    /// Nanoseconds on a processor that samples found in a segment of a rank; `None` if the rank was not sampled.
+    pub(crate) fn sampled_ns(&self, segment: Segment, rank: u32) -> Option<i64> {
+        self.recording.header.rank(rank)?.sampling?;
+        let is_here = |own: Option<Segment>| own.map(|own| self.inputs.sites.representative_segment(own)) == Some(segment);
+        let samples = self.findings.samples.iter();
+        let here = samples.filter(|(stack, _)| stack.rank == rank && stack.activity != SampleActivity::Mpi && is_here(stack.segment));
+        Some(here.map(|(_, ns)| *ns as i64).sum())
     }
 
     /// The segments in which any rank computed.

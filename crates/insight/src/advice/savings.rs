@@ -33,7 +33,7 @@ type ReplayedRuns = BTreeMap<(ChangeSet, ReplayAssumptions), i64>;
 /// Candidates that were found worthwhile, and how many were not because ranks without a core explain what they would save.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct WorthwhileCandidates {
-    /// In the order in which to make the changes: the largest saving first.
+    /// In the order in which to make the changes.
     pub list: Vec<AdviceCandidate>,
     pub held_back: usize,
 }

@@ -6,7 +6,7 @@ use super::what_if::{CallOverride, WhatIfChange};
 use super::{AdviceCandidate, NOISE_SHARE};
 use crate::findings::significant_ranks;
 
-/// Larger messages are not buffered by any library.
+/// Larger messages are above the eager limit of most libraries, unless it was raised.
 const MAX_BUFFERED_BYTES: u64 = 64 * 1024;
 
 /// The waiting for receives in the blocking sends at a site.
@@ -30,6 +30,11 @@ impl<'a> SendWaits<'a> {
     /// Number of messages.
     pub(super) fn calls(&self) -> u64 {
         self.calls.map_or(0, |calls| calls.sum(|totals| totals.calls))
+    }
+
+    /// Whether these are calls of this function.
+    pub(super) fn are_calls_of(&self, function: &str) -> bool {
+        self.calls.is_some_and(|calls| calls.operation.name() == function)
     }
 
     /// Mean size of a message.

@@ -20,7 +20,7 @@ fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
 }
 
 fn is_synchronous(waits: &SendWaits) -> bool {
-    waits.is_small() && waits.function_name().starts_with("MPI_Ssend")
+    waits.is_small() && waits.are_calls_of("MPI_Ssend")
 }
 
 fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {

@@ -32,7 +32,7 @@ use crate::wait_states::WaitInstance;
 /// Maximum number of later messages considered for receiving out of order.
 const MAX_LOOKAHEAD: usize = 100;
 
-/// How much longer than aimed at a computation may take, cautiously: the imbalance that Zoltan tolerates by default (`IMBALANCE_TOL`).
+/// How much longer than its target a computation may take, cautiously: the imbalance that Zoltan tolerates by default (`IMBALANCE_TOL`).
 const TOLERANCE: f64 = 1.1;
 
 /// Shorter waits of sends for their receives are ignored.

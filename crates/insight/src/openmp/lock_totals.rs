@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use sintonia_recording::openmp::RegionLock;
 
-use super::seconds;
 use crate::SourceLocation;
+use crate::seconds::seconds;
 
 /// A place at which threads of a region get a lock, or enter a critical section.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -7,9 +7,10 @@ use serde::Serialize;
 use sintonia_recording::Recording;
 use sintonia_recording::openmp::{RegionExecution, RegionThread};
 
+use super::imbalance_ns;
 use super::lock_totals::{LockSums, LockTotals};
-use super::{imbalance_ns, seconds};
 use crate::SourceLocation;
+use crate::seconds::seconds;
 
 /// All executions of a region, over all ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -1,10 +1,12 @@
 //! Advice about communication on handmade runs: late receivers, pipelines, task farms, many small calls.
 
 use sintonia_recording::call_table::CallDescriptor;
-use sintonia_recording::raw;
+use sintonia_recording::neighbours::{self, TopologyNeighbours};
+use sintonia_recording::off_cpu::{OffCpuInterval, ThreadOffCpu};
+use sintonia_recording::raw::{self, LOCK_EXCLUSIVE, part};
 use sintonia_recording::testing::*;
 
-use crate::play::{Play, advice_rows};
+use crate::play::{Play, advice_rows, given};
 
 fn allreduce() -> CallDescriptor {
     collective("MPI_Allreduce").sent(8).received(8)
@@ -55,6 +57,95 @@ fn a_synchronous_send_of_a_small_message_could_be_buffered() {
 fn a_small_message_that_waits_is_above_the_eager_limit() {
     assert_eq!(advice_rows(&produce(send(1).sent(9600)).advice()), [("eager_limit", 2, 500)]);
     assert_eq!(kinds(produce(send(1).sent(1 << 20)))[0], "late_receiver_compute", "no library buffers a megabyte");
+    let mut play = produce(send(1).sent(9600));
+    let sent = play.now[0];
+    play.call(0, 4, send(1).sent(9600), sent);
+    play.work(1, 10);
+    let received = play.now[1];
+    play.call(1, 5, receive(0).received(9600), received);
+    assert_eq!(kinds(play)[0], "late_receiver_compute", "one of that size was buffered");
+}
+
+#[test]
+fn a_send_and_receive_is_no_message_above_the_eager_limit() {
+    let exchange = |peer| CallDescriptor { recv_tag: TAG, ..message("MPI_Sendrecv", peer).source(peer).sent(160).received(160) };
+    let mut play = Play::new(2);
+    for turn in 0..12 {
+        play.work(turn % 2, 50);
+        play.work(1 - turn % 2, 150);
+        let met = play.now[0].max(play.now[1]) + 1;
+        (0..2).for_each(|rank| play.call(rank, 2, exchange(1 - rank as i32), met));
+    }
+    assert!(!kinds(play).contains(&"eager_limit"));
+}
+
+#[test]
+fn a_large_transfer_beside_computation_could_overlap_with_it() {
+    let exchange = |peer| CallDescriptor { recv_tag: TAG, ..message("MPI_Sendrecv", peer).source(peer).sent(1 << 20).received(1 << 20) };
+    let mut play = Play::new(2);
+    for _ in 0..20 {
+        play.all_work(|_| 20);
+        let until = play.now[0] + 10;
+        (0..2).for_each(|rank| play.call(rank, 2, exchange(1 - rank as i32), until));
+    }
+    let advice = play.advice();
+    // Nothing is computed after the last one.
+    assert_eq!(advice_rows(&advice)[0], ("blocking_exchange", 2, 190), "{advice:#?}");
+    assert!(advice[0].what.starts_with("Ranks 0-1 stay in MPI_Sendrecv at me/program.c:2"), "{}", advice[0].what);
+}
+
+/// A rank gets the lock of a window when another one has released it, computes, and accesses it.
+fn locked_access(play: &mut Play, rank: usize, computes: u64, accesses: u64) {
+    let locked = play.now.iter().copied().max().unwrap() + 1;
+    play.call(rank, 2, win_lock(LOCK_EXCLUSIVE, 0), locked);
+    play.work(rank, computes);
+    let accessed = play.now[rank] + accesses;
+    play.call(rank, 3, put(0), accessed);
+    play.call(rank, 4, win_unlock(0), accessed + 1);
+}
+
+fn wait_for_lock(play: Play) -> String {
+    let advice = play.advice();
+    let found = advice.iter().find(|advice| advice.kind == "late_rma_partner");
+    found.unwrap_or_else(|| panic!("{advice:#?}")).what.clone()
+}
+
+#[test]
+fn a_lock_may_be_held_while_computing() {
+    let mut play = Play::new(2);
+    (0..20).for_each(|turn| locked_access(&mut play, turn % 2, 49, 0));
+    let what = wait_for_lock(play);
+    assert!(what.contains("which is held while computing between me/program.c:2 and me/program.c:3"), "{what}");
+}
+
+#[test]
+fn a_lock_that_is_held_for_accesses_is_not_said_to_be_held_while_computing() {
+    let mut play = Play::new(2);
+    for turn in 0..20 {
+        play.all_work(|_| 20);
+        [turn % 2, 1 - turn % 2].into_iter().for_each(|rank| locked_access(&mut play, rank, 0, 49));
+        play.meet(6, &allreduce(), 0);
+    }
+    let what = wait_for_lock(play);
+    assert!(what.ends_with("to release the lock of the window, for which they compete."), "{what}");
+}
+
+#[test]
+fn tasks_that_take_as_long_as_asking_for_them_are_tiny() {
+    let mut play = Play::new(3);
+    for task in 0..250 {
+        for worker in 1..3 {
+            let asked = play.send(worker, 0, 8);
+            play.receive(0, worker, 3, asked);
+            let answered = play.send(0, worker, 4);
+            let received = play.now[worker].max(answered) + u64::from(task > 0);
+            play.call(worker, 9, receive(0), received);
+            play.work(worker, 1);
+        }
+    }
+    let advice = play.advice();
+    assert_eq!((advice[0].kind, advice[0].source.line), ("tiny_tasks", Some(9)), "{advice:#?}");
+    assert!(advice[0].what.contains("asking for one takes 1.0 times as long as computing it"), "{}", advice[0].what);
 }
 
 #[test]
@@ -153,7 +244,7 @@ fn farm(workers: usize, tasks: usize, task_ms: u64, poll_ms: u64) -> Play {
         let (asked, worker) = requests.remove(0);
         while poll_ms > 0 && play.now[0] < asked {
             let polled = play.now[0];
-            play.call(0, 2, call("MPI_Iprobe").on(0).peer(raw::ANY), polled);
+            play.call(0, 2, call("MPI_Iprobe").on(0).peer(raw::ANY).mark(part::FLAG_FALSE), polled);
             play.work(0, poll_ms);
         }
         let probed = play.now[0];
@@ -183,7 +274,24 @@ fn five_tasks_are_too_few_for_four_workers() {
 
 #[test]
 fn a_master_that_looks_for_requests_now_and_then_keeps_workers_waiting() {
-    let advice = farm(4, 60, 50, 40).advice();
+    let advice = |sleeps: bool| {
+        let mut builder = RecordingBuilder::new();
+        for (rank, calls) in farm(4, 60, 50, 40).into_calls().into_iter().enumerate() {
+            let found_nothing = |pair: &&[TestCall]| rank == 0 && pair[0].descriptor.parts & part::FLAG_FALSE != 0;
+            let blocked = calls.windows(2).filter(found_nothing).filter(|_| sleeps).map(|pair| OffCpuInterval {
+                begin: pair[0].leave as i64,
+                end: pair[1].enter as i64,
+                blocked_ns: pair[1].enter - pair[0].leave,
+                ..OffCpuInterval::default()
+            });
+            let blocked = ThreadOffCpu::new(0, blocked.collect());
+            builder = builder.rank(calls).off_cpu(&[blocked]);
+        }
+        given(&builder.write())
+    };
+    let computes = advice(false);
+    assert!(computes.iter().all(|advice| advice.kind != "polling_interval"), "a rank that computes lets messages progress: {computes:#?}");
+    let advice = advice(true);
     assert_eq!((advice[0].kind, advice[0].source.line), ("polling_interval", Some(2)), "{advice:#?}");
     assert!(
         advice[0].what.starts_with("Rank 0 looks for messages only every 40.0 ms (MPI_Iprobe at me/program.c:2)"),
@@ -253,11 +361,21 @@ fn the_same_data_sent_to_all_is_an_exchange_of_all_with_all() {
         }
         play
     };
-    // Five sends of 4 ms each turn; two would do for neighbours.
-    assert_eq!(advice_rows(&exchange(6, |_| 8 << 20).advice()), [("all_to_all_growth", 2, 120)]);
-    assert_eq!(kinds(exchange(8, |_| 8 << 20)), Vec::<&str>::new(), "with two by two by two ranks, all are neighbours");
-    let faces = |distance: usize| if distance == 1 || distance == 5 { 8 << 20 } else { 8 };
-    assert_eq!(kinds(exchange(6, faces)), Vec::<&str>::new(), "those that are no neighbours get hardly anything");
+    // Six sends of 4 ms each turn; two would do for neighbours.
+    assert_eq!(advice_rows(&exchange(7, |_| 8 << 20).advice()), [("all_to_all_growth", 2, 160)]);
+    for ranks in [6, 8] {
+        assert_eq!(kinds(exchange(ranks, |_| 8 << 20)), Vec::<&str>::new(), "on a grid of {ranks} ranks all may be neighbours");
+    }
+    let faces = |distance: usize| if distance == 1 || distance == 6 { 8 << 20 } else { 8 };
+    assert_eq!(kinds(exchange(7, faces)), Vec::<&str>::new(), "those that are no neighbours get hardly anything");
+    let ring = exchange(6, |_| 8 << 20).into_recording().with_header(ring_topology);
+    assert_eq!(advice_rows(&given(&ring)), [("all_to_all_growth", 2, 120)], "the program has made them a ring");
+    let grid = exchange(7, |_| 8 << 20).into_recording().with_header(|header| {
+        let others = |rank: i32| (0..7).filter(|other| *other != rank).collect::<Vec<i32>>();
+        let all = |rank: i32| TopologyNeighbours { sources: others(rank), destinations: others(rank) };
+        header.communicators[0].neighbours = neighbours::encode(&(0..7).map(|rank| (rank as u32, all(rank))).collect());
+    });
+    assert_eq!(advice_rows(&given(&grid)), [], "all are neighbours in the graph of the program");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod found;
 mod one_sided;
 mod play;
 mod regions;
+mod sampled_advice;
 mod scaling;
 mod summary;
 mod threads;

@@ -9,7 +9,8 @@ use sintonia_program::process_group::SingleProcess;
 use sintonia_program::region::{RegionError, RegionSelection, TimeBound};
 use sintonia_program::testing::run_in_group;
 use sintonia_recording::Recording;
-use sintonia_recording::testing::{TestProcess, Workload, record_program};
+use sintonia_recording::header::ObjectDefinition;
+use sintonia_recording::testing::{RecordingBuilder, TestProcess, Workload, call, finalize, init, record_program};
 
 /// Sums of a report that add up over the parts of a run, in nanoseconds, bytes or numbers.
 #[derive(Debug, Default, PartialEq)]
@@ -155,4 +156,31 @@ fn what_is_not_in_the_run_is_no_part_of_it() {
     assert!(matches!(error(RegionSelection::CallPath("nowhere".into())), RegionError::UnknownFunction { .. }));
     let beyond = error(RegionSelection::Iterations { first: 10, end: None });
     assert!(beyond.to_string().contains("has 10 iterations, numbered from 0; there is no iteration 10"), "{beyond}");
+}
+
+/// Two ranks write a file together: parts of the run share the time of a write across their border, and one of them has the call.
+#[test]
+fn a_collective_write_across_a_border_is_in_both_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = || call("MPI_File_write_all").on(0).sent(64);
+    let calls = |late: u64| {
+        vec![
+            init().line(1).at_ms(0, 10),
+            write().line(2).at_ms(20 + late, 50),
+            write().line(2).at_ms(60 + late, 90),
+            finalize().line(9).at_ms(100, 110),
+        ]
+    };
+    let recording = RecordingBuilder::in_folder(&folder.path().join("run.sin")).ranks([calls(0), calls(5)]).header(|header| {
+        header.objects = vec![ObjectDefinition { kind: "file".into(), communicator: Some(0), path: Some("out.dat".into()) }];
+    });
+    let recording = recording.write();
+    let ns = |seconds: f64| (seconds * 1e9).round() as u64;
+    let sums =
+        |summary: &RunSummary| summary.files.iter().map(|file| (file.writes, file.bytes_written, ns(file.seconds))).collect::<Vec<_>>();
+    let run = sums(&whole(&recording));
+    assert_eq!(run, [(4, 256, 110_000_000)]);
+    let parts = [(0.0, 0.3), (0.3, 1.0)].map(|(from, to)| sums(&part(recording.path(), &between(from, to)))[0]);
+    assert!(parts.iter().all(|(.., ns)| *ns > 0), "{parts:?}");
+    assert_eq!((parts[0].0 + parts[1].0, parts[0].1 + parts[1].1, parts[0].2 + parts[1].2), run[0], "{parts:?}");
 }

@@ -329,7 +329,8 @@ impl<'a> ThreadBuilder<'a> {
             ExcerptRowKind::Piece => {
                 let ns = u64::try_from(row.span.1 - row.span.0).unwrap_or(0);
                 if ns > 0 {
-                    *self.thread.uncounted_ns.entry((original.function, original.site)).or_default() += ns;
+                    let object = if original.created == raw::NO_OBJECT { original.object } else { original.created };
+                    *self.thread.uncounted_ns.entry((original.function, original.site, object)).or_default() += ns;
                 }
                 self.push(row.span, original.uncounted_piece(), None);
             }

@@ -10,12 +10,16 @@ use sintonia_view::program_graph::{
     scope_label, segment_functions,
 };
 
-use crate::text::{format_bytes, format_plural, format_seconds, truncate_end};
+use crate::text::{format_bytes, format_plural, format_seconds, truncate_end, truncate_start};
 
 const COLUMNS: usize = 100;
 /// Computation with less than this share of a role's time gets no line.
 const MIN_LINE_SHARE: f64 = 0.001;
 const MAX_MESSAGES: usize = 20;
+/// Widths of the columns of a role's table.
+const LABEL_WIDTH: usize = 46;
+const EACH_WIDTH: usize = 16;
+const NOTE_WIDTH: usize = COLUMNS - LABEL_WIDTH - EACH_WIDTH - 13;
 
 /// Writes the graph, or only its phases.
 pub(super) fn render(folded: &FoldedGraph, recording: &Recording, title: &str, only_phases: bool, out: &mut dyn Write) -> io::Result<()> {
@@ -125,15 +129,19 @@ impl<'a> RoleText<'a> {
         let graph = self.folded.graph;
         match self.folded.items[item] {
             GraphItem::Node(node) => {
-                let name = format!("{indent}{}", graph.nodes[node].operation.name());
-                let each = self.count_and_mean(&visits.calls);
-                let at = node_location(&graph.nodes[node], self.recording);
-                format!("  {name:<32} {each:>20} {:>7}  {at}", self.share(visits.calls.total_ns))
+                let location = node_location(&graph.nodes[node], self.recording);
+                let label = format!("{indent}{}", fit_location(&location, LABEL_WIDTH - indent.len()));
+                table_line(
+                    &label,
+                    &self.count_and_mean(&visits.calls),
+                    &self.share(visits.calls.total_ns),
+                    graph.nodes[node].operation.name(),
+                )
             }
             GraphItem::Scope(scope) => {
-                let name = truncate_end(&format!("{indent}+ {}", scope_label(graph, scope)), 53);
+                let label = format!("{indent}+ {}", fit_location(&scope_label(graph, scope), LABEL_WIDTH - indent.len() - 2));
                 let note = folded_note(graph, self.role, &graph.scopes.list[scope], visits);
-                format!("  {name:<53} {:>7}  {note}", self.share(visits.elapsed_ns()))
+                table_line(&label, "", &self.share(visits.elapsed_ns()), &note)
             }
         }
     }
@@ -144,15 +152,35 @@ impl<'a> RoleText<'a> {
         let after = self.folded.roles[self.number].segments.iter().filter(|segment| segment.from == item);
         let line = |segment: &RoleSegment| {
             let function = self.functions.get(&(item, segment.to)).map_or("computes", |(_, function)| function);
-            let name = format!("{indent}[{}]", truncate_end(function, 26));
-            let to = item_label(self.folded, self.recording, segment.to);
-            format!("  {name:<32} {:>20} {:>7}  to {to}", self.count_and_mean(&segment.times), self.share(segment.times.total_ns))
+            let label = format!("{indent}[{function}]");
+            let to = format!("to {}", fit_location(&item_label(self.folded, self.recording, segment.to), NOTE_WIDTH - 3));
+            table_line(&label, &self.count_and_mean(&segment.times), &self.share(segment.times.total_ns), &to)
         };
         after.filter(is_long).map(line).collect()
     }
 
     fn count_and_mean(&self, times: &DurationStats) -> String {
         format!("{} x {}", per_rank(times.count, self.role.ranks.len() as u64), format_seconds(times.mean_s()))
+    }
+}
+
+/// A line of the table of a role: what or where, how often and how long, its share, and a note.
+fn table_line(label: &str, each: &str, share: &str, note: &str) -> String {
+    format!("  {:<LABEL_WIDTH$} {each:>EACH_WIDTH$} {share:>7}  {note}", truncate_end(label, LABEL_WIDTH))
+}
+
+/// A function with its file and line in a number of columns: callers are left out first, then the end of the function's name.
+fn fit_location(location: &str, width: usize) -> String {
+    if location.chars().count() <= width {
+        return location.to_owned();
+    }
+    let line = location.split(" < ").next().unwrap_or(location);
+    match line.rsplit_once(' ').map(|(function, file)| (function, file, file.chars().count())) {
+        Some((function, file, columns)) if columns + 3 < width && line.chars().count() > width => {
+            format!("{} {file}", truncate_end(function, width - columns - 1))
+        }
+        Some((_, file, _)) if line.chars().count() > width => truncate_start(file, width),
+        _ => line.to_owned(),
     }
 }
 
@@ -181,4 +209,24 @@ fn message_lines(folded: &FoldedGraph, recording: &Recording) -> Vec<String> {
         lines.push(format!("  {amount:<28} {} -> {}", end(edge.from), end(edge.to)));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_and_line_stay_where_a_name_is_too_long() {
+        assert_eq!(fit_location("exchange src/halo.c:12", 30), "exchange src/halo.c:12");
+        assert_eq!(fit_location("exchange src/halo.c:12 < step:4 < main:9", 30), "exchange src/halo.c:12");
+        assert_eq!(fit_location("Grid<…>::exchange_all_borders src/halo.cc:12", 30), "Grid<…>::excha… src/halo.cc:12");
+        assert_eq!(fit_location("exchange src/halo.c:12", 13), "src/halo.c:12");
+    }
+
+    #[test]
+    fn a_line_has_the_place_before_the_function_of_mpi() {
+        let line = table_line("  exchange src/halo.c:12", "20 x 1.00 ms", "12 %", "MPI_Neighbor_alltoallv");
+        assert!(line.starts_with("    exchange src/halo.c:12 ") && line.ends_with(" 12 %  MPI_Neighbor_alltoallv"), "{line}");
+        assert!(line.chars().count() <= COLUMNS, "{line}");
+    }
 }

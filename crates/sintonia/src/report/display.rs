@@ -281,7 +281,7 @@ impl ReportText<'_> {
     }
 
     fn advice_item(&self, number: usize, advice: &Advice) -> Vec<String> {
-        let saves = advice.saving.map(|saving| self.saving(&saving)).unwrap_or_default();
+        let saves = advice.saving.map(|saving| saving_text(&saving, self.summary.work_s)).unwrap_or_default();
         let mut paragraphs = vec![format!("{}{saves}", advice.what)];
         if self.show_all {
             paragraphs.extend([advice.evidence.clone(), format!("Estimate: {}", advice.basis)]);
@@ -292,21 +292,11 @@ impl ReportText<'_> {
         lines.enumerate().map(|(index, line)| lead(index) + line.as_str()).collect()
     }
 
-    /// What a change saves, as a sentence after another one.
-    fn saving(&self, saving: &Saving) -> String {
-        let share = |seconds: f64| seconds / self.summary.work_s.max(f64::MIN_POSITIVE);
-        let (low, high) = (saving.low_s(), saving.high_s());
-        if low <= 0.0 {
-            return format!(" Saves up to {} of the run ({}).", format_percent(share(high)), format_seconds(high));
-        }
-        format!(" Saves {} of the run ({}).", format_percent_range(share(low), share(high)), format_seconds_range(low, high))
-    }
-
     /// What several changes save together.
     fn together(&self) -> Option<String> {
         let all: Vec<(usize, f64)> =
             (1..).zip(&self.summary.advice).filter_map(|(number, advice)| Some((number, advice.together_s?))).collect();
-        let (_, together_s) = *all.last().filter(|_| all.len() > 1)?;
+        let together_s = all.iter().map(|(_, together_s)| *together_s).reduce(f64::max).filter(|_| all.len() > 1)?;
         let numbers: Vec<String> = all.iter().map(|(number, _)| number.to_string()).collect();
         let share = format_percent(together_s / self.summary.work_s.max(f64::MIN_POSITIVE));
         Some(format!("    Changes {} together save {share} of the run ({}).", numbers.join(", "), format_seconds(together_s)))
@@ -527,4 +517,23 @@ impl ReportText<'_> {
 fn path_ranks_line(path: &CriticalPath, share: impl Fn(f64) -> String) -> String {
     let ranks: Vec<String> = path.ranks.iter().take(10).map(|(rank, seconds)| format!("rank {rank} {}", share(*seconds))).collect();
     format!("  on {}; {}", ranks.join(", "), format_plural(path.jumps, "change"))
+}
+
+/// What a change saves of a run, as a sentence after another one.
+fn saving_text(saving: &Saving, work_s: f64) -> String {
+    let share = |seconds: f64| seconds / work_s.max(f64::MIN_POSITIVE);
+    let (low, high) = (saving.low_s().max(0.0), saving.high_s());
+    format!(" Saves {} of the run ({}).", format_percent_range(share(low), share(high)), format_seconds_range(low, high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_that_may_cost_time_saves_a_range_from_zero() {
+        let saving = |low_ns| Saving { low_ns, likely_ns: 200_000_000, high_ns: 450_000_000 };
+        assert_eq!(saving_text(&saving(-50_000_000), 1.0), " Saves 0 to 45 % of the run (0 s to 450 ms).");
+        assert_eq!(saving_text(&saving(50_000_000), 1.0), " Saves 5 to 45 % of the run (50.0 to 450 ms).");
+    }
 }

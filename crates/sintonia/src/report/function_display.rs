@@ -2,6 +2,7 @@
 
 use sintonia_insight::function_report::{FunctionReport, FunctionRow, SegmentFunctions};
 use sintonia_text::function_name::short_function_name;
+use sintonia_text::path::short_file_name;
 
 use crate::report::SCREEN_COLUMNS;
 use crate::text::{format_percent, format_seconds, truncate_end, truncate_start, wrap};
@@ -57,16 +58,10 @@ fn function_line(row: &FunctionRow, is_whole: bool) -> String {
 /// Source file and line, or the library.
 fn place(row: &FunctionRow) -> String {
     match (&row.file, row.line) {
-        (Some(file), Some(line)) => format!("{}:{line}", file_name(file)),
-        (Some(file), None) => file_name(file).to_owned(),
-        _ => file_name(&row.module).to_owned(),
+        (Some(file), Some(line)) => format!("{}:{line}", short_file_name(file)),
+        (Some(file), None) => short_file_name(file).to_owned(),
+        _ => short_file_name(&row.module).to_owned(),
     }
-}
-
-/// The name of a file without its folder, and without the suffix of Python extension modules.
-fn file_name(path: &str) -> &str {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    name.split(".cpython-").next().unwrap_or(name)
 }
 
 /// What a segment consists of, in words.
@@ -94,7 +89,7 @@ fn ends_of(segment: &SegmentFunctions) -> String {
 
 /// The executables and libraries, as many as fit on a line.
 fn modules_line(report: &FunctionReport, is_whole: bool) -> Option<String> {
-    let name = |path| match file_name(path) {
+    let name = |path| match short_file_name(path) {
         "" => "generated code",
         name => name,
     };

@@ -71,13 +71,12 @@ function AdviceItem({ advice, ...part }: OverviewProps & { advice: Advice }) {
 }
 
 function Saving({ advice, work_s }: { advice: Advice; work_s: number }) {
-    const { saves_s, saves_low_s: low_s, saves_high_s: high_s } = advice;
-    if (saves_s === null || low_s === null || high_s === null) return null;
+    const { saves_s, saves_low_s, saves_high_s: high_s } = advice;
+    if (saves_s === null || saves_low_s === null || high_s === null) return null;
+    const low_s = Math.max(saves_low_s, 0);
     const share = (time_s: number) => time_s / Math.max(work_s, Number.MIN_VALUE);
-    const [times, shares] =
-        low_s > 0
-            ? [range(seconds(low_s), seconds(high_s)), range(percent(share(low_s)), percent(share(high_s)))]
-            : [`up to ${seconds(high_s)}`, `up to ${percent(share(high_s))}`];
+    const times = range(seconds(low_s), seconds(high_s));
+    const shares = range(percent(share(low_s)), percent(share(high_s)));
     return (
         <p class="saves">
             <span class="gain" aria-hidden="true">
@@ -91,13 +90,13 @@ function Saving({ advice, work_s }: { advice: Advice; work_s: number }) {
 /** What several changes save together. */
 function Together({ report }: { report: Report }) {
     const replayed = report.advice.flatMap(({ together_s }, index) => (together_s === null ? [] : [{ number: index + 1, together_s }]));
-    const last = replayed.at(-1);
-    if (!last || replayed.length < 2) return null;
+    if (replayed.length < 2) return null;
+    const together_s = Math.max(...replayed.map((change) => change.together_s));
     const numbers = replayed.map(({ number }) => number).join(', ');
-    const share = percent(last.together_s / Math.max(report.work_s, Number.MIN_VALUE));
+    const share = percent(together_s / Math.max(report.work_s, Number.MIN_VALUE));
     return (
         <p>
-            Changes {numbers} together save {share} of the run ({seconds(last.together_s)}).
+            Changes {numbers} together save {share} of the run ({seconds(together_s)}).
         </p>
     );
 }

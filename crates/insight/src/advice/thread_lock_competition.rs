@@ -9,7 +9,7 @@ use super::{Advice, Saving};
 use crate::openmp::{LockTotals, OpenMpReport, RegionTotals};
 
 /// Identifier.
-pub const KIND: &str = "lock_competition";
+pub const KIND: &str = "thread_lock_competition";
 /// Name.
 pub const NAME: &str = "threads that wait for a critical section or a lock";
 /// Explanation, in a few sentences.
