@@ -84,8 +84,9 @@ fn c130_paths_are_those_that_python_sees() {
 /// Interpreters with a version in their name on `PATH`, and those in `SINTONIA_TEST_PYTHONS`.
 fn interpreters() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).chain(pyenv_folders()).collect();
     let versions = (9..=14).map(|minor| format!("python3.{minor}"));
-    let mut found: Vec<PathBuf> = versions.flat_map(|name| std::env::split_paths(&path).map(move |folder| folder.join(&name))).collect();
+    let mut found: Vec<PathBuf> = versions.flat_map(|name| folders.iter().map(move |folder| folder.join(&name))).collect();
     found.push("/usr/bin/python3".into());
     found.extend(std::env::split_paths(&std::env::var_os("SINTONIA_TEST_PYTHONS").unwrap_or_default()));
     // Scripts that select an interpreter are not one.
@@ -94,6 +95,14 @@ fn interpreters() -> Vec<PathBuf> {
     found.sort();
     found.dedup();
     found
+}
+
+/// Where pyenv keeps interpreters; on `PATH` are only scripts.
+fn pyenv_folders() -> Vec<PathBuf> {
+    let root = std::env::var_os("PYENV_ROOT").map(PathBuf::from);
+    let root = root.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".pyenv")));
+    let versions = root.and_then(|root| std::fs::read_dir(root.join("versions")).ok()).into_iter().flatten().flatten();
+    versions.map(|version| version.path().join("bin")).collect()
 }
 
 #[test]

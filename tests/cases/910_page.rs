@@ -1,16 +1,16 @@
 //! End-to-end tests of the page in a real browser, on real recordings. The scenarios are in `crates/view/web/test/scenarios`, one file per
 //! subject; this file provides their recordings. `SINTONIA_UPDATE_PICTURES=1` replaces the stored screenshots.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 
-use sintonia_tests::{Mpi, Process, Program, Recording, fresh_dir, record_command, sintonia, tests_dir, wait_until, workspace};
-use tempfile::TempDir;
+use sintonia_tests::view::Served;
+use sintonia_tests::{
+    Mpi, Process, Program, Recording, SourceProgram, fresh_dir, run_in_web, run_scenario, sintonia, tests_dir, workspace,
+};
 
 #[test]
 fn unit_tests_pass() {
-    in_web(&["node", "--test", "test/unit.mjs", "test/unit-views.mjs", "test/unit-functions.mjs"]);
+    run_in_web(&["node", "--test", "test/unit.mjs", "test/unit-views.mjs", "test/unit-functions.mjs"]);
 }
 
 #[test]
@@ -104,14 +104,21 @@ fn a_file_of_two_recordings_compares_them() {
 
 #[test]
 fn the_main_views_look_as_they_did() {
-    // A copy, because the index is stored in the recording.
     let folder = fresh_dir();
-    let copy = folder.path().join("waves.sin");
-    std::fs::create_dir(&copy).expect("a folder");
-    for file in std::fs::read_dir(tests_dir().join("recordings/waves.sin")).expect("the recording that is kept").flatten() {
-        std::fs::copy(file.path(), copy.join(file.file_name())).expect("copied");
+    run_served("screenshots", &[&kept_recording("waves", folder.path())]);
+}
+
+#[test]
+fn functions_and_threads_look_as_they_did() {
+    let folder = fresh_dir();
+    let recording = kept_recording("plate", folder.path());
+    // The source is shown as well.
+    std::fs::copy(tests_dir().join("recordings/plate.c"), folder.path().join("plate.c")).expect("copied");
+    for name in ["recording.json", "stacks.json"] {
+        let text = std::fs::read_to_string(recording.join(name)).expect("a file of the recording");
+        std::fs::write(recording.join(name), text.replace("/home/ada/plate", &folder.path().display().to_string())).expect("written");
     }
-    run_served("screenshots", &[&copy]);
+    run_served("screenshots-hybrid", &[&recording]);
 }
 
 #[test]
@@ -150,11 +157,21 @@ fn a_tuning_is_shown_while_it_goes_on() {
     let recording = grid();
     let folder = recording.path.to_str().expect("paths of tests are text");
     std::fs::write(recording.path.join("tuning.jsonl"), "").expect("a log");
-    let served = Served::start(&[&recording.path], &[]);
+    let served = Served::start(&[&recording.path]);
     // A recording is not sealed while the program runs; the scenario writes the log, and seals it.
     std::fs::create_dir(recording.path.join("live")).expect("a folder");
     std::fs::rename(recording.path.join("recording.json"), recording.path.join("later.json")).expect("not sealed");
-    in_web(&["env", &format!("SINTONIA_TUNED={folder}"), "node", "test/run.mjs", "tuning", &served.address]);
+    run_in_web(&["env", &format!("SINTONIA_TUNED={folder}"), "node", "test/run.mjs", "tuning", &served.address]);
+}
+
+/// A copy of a recording that is kept, because the index is stored in it.
+fn kept_recording(name: &str, folder: &Path) -> PathBuf {
+    let copy = folder.join(format!("{name}.sin"));
+    std::fs::create_dir(&copy).expect("a folder");
+    for file in std::fs::read_dir(tests_dir().join(format!("recordings/{name}.sin"))).expect("the recording that is kept").flatten() {
+        std::fs::copy(file.path(), copy.join(file.file_name())).expect("copied");
+    }
+    copy
 }
 
 /// Serves recordings and runs a scenario on the page.
@@ -164,7 +181,7 @@ fn run_served(name: &str, recordings: &[&Path]) {
 
 /// The same with more options on the command line.
 fn run_served_with(name: &str, recordings: &[&Path], options: &[&str]) {
-    let served = Served::start(recordings, options);
+    let served = Served::start_with(recordings, options);
     run_scenario(name, &served.address);
 }
 
@@ -185,25 +202,6 @@ fn machine() -> String {
     workspace().join("crates/machine/data/loggp.machine.toml").to_str().expect("paths of tests are text").to_owned()
 }
 
-/// Runs a scenario on the page at an address.
-fn run_scenario(name: &str, address: &str) {
-    assert!(browser().is_file(), "there is no {}: run `tests/setup debian`, or say where it is with CHROMIUM", browser().display());
-    in_web(&["node", "test/run.mjs", name, address]);
-}
-
-/// Runs a command in the directory of the page.
-fn in_web(command: &[&str]) {
-    let web = workspace().join("crates/view/web");
-    assert!(web.join("node_modules/playwright-core").is_dir(), "what drives the browser is not there: run `make page`");
-    let run = Process::new(command.iter().copied()).limit(240).run_in(&web);
-    println!("{}", run.stdout);
-    run.expect_status(0);
-}
-
-fn browser() -> PathBuf {
-    std::env::var_os("CHROMIUM").map_or_else(|| PathBuf::from("/usr/bin/chromium"), PathBuf::from)
-}
-
 /// One MPI library is enough: differences between them are tested elsewhere.
 fn mpi() -> &'static Mpi {
     &Mpi::available()[0]
@@ -221,49 +219,5 @@ fn problem() -> Recording {
 
 /// A program of a name, recorded.
 fn recorded(name: &str, source: &str, ranks: usize) -> Recording {
-    let folder = fresh_dir();
-    let file = folder.path().join("program.c");
-    std::fs::write(&file, source).expect("a program");
-    let program = folder.path().join(name);
-    mpi().compile(&[file], &program);
-    let path = folder.path().join("run.sin");
-    let launch = mpi().launch(ranks, &[program.to_str().expect("paths of tests are text").to_owned()]);
-    let run = Program::find("c/008_sendrecv").process(mpi(), record_command(&path, &[], launch)).run_in(folder.path());
-    run.expect_status(0);
-    Recording::at(run, path, folder)
-}
-
-/// A `sintonia view` that runs until it is dropped.
-struct Served {
-    child: Child,
-    address: String,
-    _folder: TempDir,
-}
-
-impl Served {
-    fn start(recordings: &[&Path], options: &[&str]) -> Served {
-        let folder = fresh_dir();
-        let output = folder.path().join("stdout");
-        let mut command = Command::new(sintonia());
-        command
-            .arg("view")
-            .args(recordings)
-            .args(options)
-            .arg("--json")
-            .stdin(Stdio::null())
-            .stdout(File::create(&output).expect("a file"));
-        let mut served = Served { child: command.spawn().expect("sintonia starts"), address: String::new(), _folder: folder };
-        let line = || std::fs::read_to_string(&output).ok().filter(|text| text.ends_with('\n'));
-        wait_until("sintonia view says where the page is", || line().is_some());
-        let started: serde_json::Value = serde_json::from_str(&line().unwrap_or_default()).expect("one JSON object");
-        served.address = started["address"].as_str().expect("an address").to_owned();
-        served
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
+    SourceProgram { name, source, ranks, ..SourceProgram::default() }.record(mpi(), &[])
 }

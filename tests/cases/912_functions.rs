@@ -1,54 +1,26 @@
 //! Functions on the page: the times that `sintonia view` answers are those the program measured, and the view shows them.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 use serde_json::Value;
+use sintonia_tests::json::{integer, list};
 use sintonia_tests::view::Served;
-use sintonia_tests::{Mpi, Outcome, Process, fresh_dir, record_command, sintonia, workspace};
-use tempfile::TempDir;
+use sintonia_tests::{Mpi, Process, Recording, SourceProgram, run_scenario, sintonia};
 
 const TREE: &str = include_str!("912_functions/tree.c");
 /// Part of the time by which a share may be off: a thousand samples, on a busy machine.
 const TOLERANCE: f64 = 0.08;
 
-/// A recorded run of the program.
-struct Recorded {
-    outcome: Outcome,
-    path: PathBuf,
-    folder: TempDir,
+fn recorded() -> Recording {
+    let program =
+        SourceProgram { name: "tree", source: TREE, flags: &["-g", "-O1"], ranks: 2, arguments: &["30"], ..SourceProgram::default() };
+    program.record(&Mpi::available()[0], &["--sample", "499"])
 }
 
-fn recorded() -> Recorded {
-    let mpi = &Mpi::available()[0];
-    let folder = fresh_dir();
-    let file = folder.path().join("tree.c");
-    std::fs::write(&file, TREE).expect("written");
-    let mut command = Command::new(&mpi.cc[0]);
-    command.args(&mpi.cc[1..]).args(["-g", "-O1", "-o"]).arg(folder.path().join("tree")).arg(&file).args(&mpi.link).arg("-lm");
-    assert!(command.status().expect("the compiler runs").success());
-    let path = folder.path().join("run.sin");
-    let launch = mpi.launch(2, &["./tree".to_owned(), "30".to_owned()]);
-    let outcome = Process::new(record_command(&path, &["--sample", "499"], launch)).env(&mpi.env).run_in(folder.path());
-    outcome.expect_status(0);
-    Recorded { outcome, path, folder }
-}
-
-impl Recorded {
-    /// The share of a function that a rank has measured.
-    fn measured(&self, rank: u32, function: &str) -> f64 {
-        let start = format!("rank {rank} {function} ");
-        let line = self.outcome.stdout.lines().find_map(|line| line.strip_prefix(&start));
-        line.and_then(|share| share.parse().ok()).unwrap_or_else(|| panic!("no share of {function} in {}", self.outcome.stdout))
-    }
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().unwrap_or_else(|| panic!("no list: {value}"))
-}
-
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("no number: {value}"))
+/// The share of a function that a rank has measured.
+fn measured(recording: &Recording, rank: u32, function: &str) -> f64 {
+    let stdout = &recording.run.stdout;
+    let start = format!("rank {rank} {function} ");
+    let share = stdout.lines().find_map(|line| line.strip_prefix(&start)).and_then(|share| share.parse().ok());
+    share.unwrap_or_else(|| panic!("no share of {function} in {stdout}"))
 }
 
 /// A node of an answer: its function, that of its caller, and its time.
@@ -63,14 +35,14 @@ struct Node {
 fn nodes(answer: &Value) -> Vec<Node> {
     let columns = &answer["nodes"];
     let name = |node: usize| {
-        let function = number(&columns["function"][node]) as usize;
+        let function = integer(&columns["function"][node]) as usize;
         answer["functions"][function]["name"].as_str().expect("a name").to_owned()
     };
-    let sum = |node: usize| ["computation", "kernel", "mpi"].iter().map(|part| number(&columns[*part][node])).sum();
+    let sum = |node: usize| ["computation", "kernel", "mpi"].iter().map(|part| integer(&columns[*part][node])).sum();
     let node = |node: usize| Node {
         name: name(node),
         caller: columns["caller"][node].as_u64().map_or_else(String::new, |caller| name(caller as usize)),
-        own: number(&columns["self"][node]),
+        own: integer(&columns["self"][node]),
         total: sum(node),
     };
     (0..list(&columns["caller"]).len()).map(node).collect()
@@ -88,8 +60,8 @@ fn the_time_of_functions_is_what_the_program_measured() {
     for rank in 0..2 {
         let nodes = nodes(&served.json(&format!("0/stacks?ranks={rank}")));
         let all = total(&nodes, "step") as f64;
-        for (measured, function) in [("apply_stencil", "smooth"), ("transform", "transform"), ("fill", "fill"), ("exchange", "exchange")] {
-            let (share, expected) = (total(&nodes, function) as f64 / all, recorded.measured(rank, measured));
+        for (name, function) in [("apply_stencil", "smooth"), ("transform", "transform"), ("fill", "fill"), ("exchange", "exchange")] {
+            let (share, expected) = (total(&nodes, function) as f64 / all, measured(&recorded, rank, name));
             assert!((share - expected).abs() < TOLERANCE, "rank {rank}, {function}: {share} of the samples, {expected} measured");
         }
         let sum: u64 = nodes.iter().map(|node| node.own).sum();
@@ -106,7 +78,7 @@ fn the_time_of_functions_is_what_the_program_measured() {
 fn a_selection_has_only_its_own_samples() {
     let recorded = recorded();
     let served = Served::start(&[&recorded.path]);
-    let samples = |query: &str| number(&served.json(&format!("0/stacks{query}"))["samples"]);
+    let samples = |query: &str| integer(&served.json(&format!("0/stacks{query}"))["samples"]);
     let all = samples("");
     assert_eq!(samples("?ranks=0") + samples("?ranks=1"), all);
     let middle = served.json("0/about")["recordings"][0]["end_ns"].as_u64().expect("an end") / 2;
@@ -133,10 +105,10 @@ fn lines_have_the_time_of_their_function_and_only_its_file_is_read() {
     let lines = served.json(&format!("0/lines?function={}", index("apply_stencil")));
     let (times, text) = (&lines["times"], &lines["text"]);
     let own: u64 =
-        (0..list(&times["line"]).len()).filter(|row| times["is_function"][*row] == true).map(|row| number(&times["self"][row])).sum();
+        (0..list(&times["line"]).len()).filter(|row| times["is_function"][*row] == true).map(|row| integer(&times["self"][row])).sum();
     let expected: u64 = nodes(&stacks).iter().filter(|node| node.name == "apply_stencil").map(|node| node.own).sum();
     assert_eq!(own, expected);
-    let hottest = (number(&lines["hottest"]) - number(&text["first"])) as usize;
+    let hottest = (integer(&lines["hottest"]) - integer(&text["first"])) as usize;
     assert!(TREE.lines().any(|line| line == text["lines"][hottest]), "{text}");
     assert_eq!(list(&text["lines"]).len(), TREE.lines().count());
     assert_eq!(served.json(&format!("0/lines?function={}&text=0", index("apply_stencil")))["text"], Value::Null);
@@ -144,7 +116,7 @@ fn lines_have_the_time_of_their_function_and_only_its_file_is_read() {
     for (wrong, status) in [("function=99999", 404), ("function=/etc/passwd", 400), ("file=/etc/passwd", 400)] {
         assert_eq!(served.refused(&format!("0/lines?{wrong}")).0, status, "{wrong}");
     }
-    std::fs::remove_file(recorded.folder.path().join("tree.c")).expect("removed");
+    std::fs::remove_file(recorded.folder().join("tree.c")).expect("removed");
     let why = served.json(&format!("0/lines?function={}", index("apply_stencil")))["text"]["why"].clone();
     assert!(why.as_str().is_some_and(|why| why.contains("does not exist here")), "{why}");
 }
@@ -170,18 +142,9 @@ fn the_view_shows_functions_callers_and_lines() {
 fn a_file_has_functions_too() {
     let recorded = recorded();
     for (name, options) in [("plain.html", &[][..]), ("source.html", &["--source"][..])] {
-        let file = recorded.folder.path().join(name);
+        let file = recorded.folder().join(name);
         let words = [sintonia(), "report".into(), recorded.path.display().to_string(), "--html".into(), file.display().to_string()];
-        Process::new(words.into_iter().chain(options.iter().map(ToString::to_string))).run_in(recorded.folder.path()).expect_status(0);
+        Process::new(words.into_iter().chain(options.iter().map(ToString::to_string))).run_in(recorded.folder()).expect_status(0);
         run_scenario("functions-file", &format!("file://{}?{}", file.display(), options.concat()));
     }
-}
-
-/// Runs a scenario on the page at an address, in a browser.
-fn run_scenario(name: &str, address: &str) {
-    let web: PathBuf = workspace().join("crates/view/web");
-    assert!(Path::new(&web).join("node_modules/playwright-core").is_dir(), "what drives the browser is not there: run `make page`");
-    let run = Process::new(["node", "test/run.mjs", name, address]).limit(240).run_in(&web);
-    println!("{}", run.stdout);
-    run.expect_status(0);
 }

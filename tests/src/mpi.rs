@@ -50,6 +50,9 @@ pub struct Mpi {
 }
 
 impl Mpi {
+    /// Optimisation and debug information.
+    pub const DEFAULT_FLAGS: &[&str] = &["-O2", "-g"];
+
     /// The libraries to test with. One that was asked for and is not there is a failure, never a silent skip.
     pub fn available() -> &'static [Mpi] {
         static ALL: OnceLock<Vec<Mpi>> = OnceLock::new();
@@ -79,8 +82,16 @@ impl Mpi {
 
     /// Builds a program from files of C, with optimisation and debug information.
     pub fn compile(&self, files: &[PathBuf], program: &Path) {
+        self.compile_with(None, Mpi::DEFAULT_FLAGS, files, program);
+    }
+
+    /// The same with these flags, and with another C compiler.
+    pub fn compile_with(&self, compiler: Option<&str>, flags: &[&str], files: &[PathBuf], program: &Path) {
         let mut command = Command::new(&self.cc[0]);
-        command.args(&self.cc[1..]).args(["-O2", "-g", "-o"]).arg(program).args(files).args(&self.link).arg("-lm");
+        if let Some(compiler) = compiler {
+            command.env("OMPI_CC", compiler).env("MPICH_CC", compiler);
+        }
+        command.args(&self.cc[1..]).args(flags).arg("-o").arg(program).args(files).args(&self.link).arg("-lm");
         assert!(command.status().expect("the compiler runs").success());
     }
 

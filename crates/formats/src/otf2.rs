@@ -3,6 +3,7 @@
 //! Crate `sintonia-otf2` knows the format; this module knows what a recording is in its terms.
 
 mod attributes;
+mod counter_reading;
 mod decoded_call;
 mod event;
 mod id_table;

@@ -87,6 +87,14 @@ impl<T: Send + Sync + 'static> BackgroundValue<T> {
         }
     }
 
+    /// The value, if it is known already.
+    pub(crate) fn value(&self) -> Option<Arc<T>> {
+        match &*self.lock() {
+            JobState::Done(value) => Some(Arc::clone(value)),
+            _ => None,
+        }
+    }
+
     /// Sets the value if it is known already.
     pub(crate) fn set_value(&self, value: T) {
         self.set_state(JobState::Done(Arc::new(value)));

@@ -72,6 +72,10 @@ fn collect_answers(open: &Arc<ViewSession>, queries: Vec<EmbeddedQuery>, progres
     let handler = QuestionHandler(Arc::clone(open));
     let mut results = Vec::new();
     for query in queries {
+        if query.is_too_deep(open) {
+            progress();
+            continue;
+        }
         let answer = match query.too_expensive(open) {
             Some(why) => Err(why),
             None => wait_for_answer(&handler, &query.to_question()).map_err(|refusal| refusal.to_string()),
@@ -121,6 +125,10 @@ fn fill_file(file: &mut StandalonePage, open: &ViewSession, results: Vec<QueryRe
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
+
+    use sintonia_recording::samples::{Sample, StackFrame, ThreadSamples};
+    use sintonia_recording::testing::{RecordingBuilder, finalize, init};
 
     fn plain(recording: usize, subject: &'static str) -> EmbeddedQuery {
         EmbeddedQuery { recording, subject, options: String::new(), has_source: false }
@@ -149,6 +157,34 @@ mod tests {
         let left_out = fill_file(&mut file, &ViewSession::default(), results).unwrap();
         let expected = [((0, "timeline".to_owned()), FILE_FULL.to_owned()), ((0, "placement".to_owned()), "one rank".to_owned())];
         assert_eq!(left_out, OmittedAnswers::from(expected));
+    }
+
+    /// A recording with a sample, open; its program has no scopes.
+    fn sampled(folder: &Path) -> Arc<ViewSession> {
+        let samples = vec![Sample { time: 15, frame: 0, in_kernel: false, in_mpi: false, is_truncated: false }];
+        let threads = [ThreadSamples { thread: 0, lost: 0, samples }];
+        let main = StackFrame { function: Some("main".into()), ..StackFrame::default() };
+        let calls = [init().at(0, 10), finalize().at(20, 30)];
+        RecordingBuilder::in_folder(folder).rank(&calls).samples(10, &threads).stack_frames(vec![main]).write();
+        Arc::new(ViewSession::open(&[folder.to_owned()]).unwrap())
+    }
+
+    #[test]
+    fn there_is_no_drawing_beyond_the_deepest_scope() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = sampled(folder.path());
+        let queries = PageContents::new(&open, false).0.into_iter().filter(|query| query.subject == "drawing").collect();
+        let answers = collect_answers(&open, queries, &|| ()).unwrap();
+        let names: Vec<String> = answers.iter().map(|(query, _)| query.name()).collect();
+        assert_eq!(names, ["drawing", "drawing?overview=1", "drawing?depth=1"]);
+    }
+
+    #[test]
+    fn functions_come_before_drawings_of_other_depths() {
+        let folder = tempfile::tempdir().unwrap();
+        let names: Vec<String> = PageContents::new(&sampled(folder.path()), false).0.iter().map(EmbeddedQuery::name).collect();
+        let position = |name: &str| names.iter().position(|other| other == name).unwrap();
+        assert!(position("stacks") < position("stacks?lines=1") && position("stacks?lines=1") < position("drawing?depth=1"), "{names:?}");
     }
 
     #[test]

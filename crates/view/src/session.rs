@@ -1,7 +1,7 @@
 //! The open recordings of a session, and what was given with them.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 use sintonia_insight::{ProgressSink, RunSummary};
@@ -12,6 +12,7 @@ use sintonia_placement::Host;
 use sintonia_program::RankTraffic;
 use sintonia_program::graph::ProgramGraph;
 use sintonia_program::process_group::{ProcessGroup, SingleProcess};
+use sintonia_recording::header::RecordedRank;
 use sintonia_recording::{Error, Recording, header};
 use sintonia_text::quantity::format_bytes;
 
@@ -59,6 +60,7 @@ pub struct OpenRecording {
     traffic: Arc<BackgroundValue<Vec<RankTraffic>>>,
     timeline: Arc<BackgroundValue<Arc<RecordingTimeline>>>,
     stacks: Arc<BackgroundValue<RecordedStacks>>,
+    openmp_threads: OnceLock<usize>,
     /// The permit shared by all recordings.
     memory_permit: Arc<ExclusivePermit>,
     /// Its header file when it was opened.
@@ -111,6 +113,7 @@ impl OpenRecording {
             traffic: Arc::default(),
             timeline: Arc::default(),
             stacks: Arc::default(),
+            openmp_threads: OnceLock::new(),
             memory_permit: Arc::clone(memory),
         }
     }
@@ -168,6 +171,11 @@ impl OpenRecording {
         self.program.answer(JobRequest { description: "building the program graph".into(), steps, permit: None, work }, then)
     }
 
+    /// The depth at which nothing of the program graph is folded, if the graph has been built.
+    pub(crate) fn program_depth(&self) -> Option<usize> {
+        self.program.value().map(|program| program.scopes.max_depth())
+    }
+
     /// Answers from the traffic between ranks.
     pub(crate) fn with_traffic(
         self: &Arc<OpenRecording>,
@@ -204,6 +212,16 @@ impl OpenRecording {
     /// Whether it has a timeline with OpenMP regions.
     pub(crate) fn has_regions(&self) -> bool {
         !self.recording.header.profile && self.recording.header.ranks.iter().any(|rank| self.recording.has_openmp_regions(rank.rank))
+    }
+
+    /// The most threads of an OpenMP region of any rank, not counting nested regions; 0 if there are none.
+    pub(crate) fn openmp_threads(&self) -> usize {
+        let of_rank = |rank: &RecordedRank| {
+            let regions = self.recording.openmp_regions(rank.rank).unwrap_or_default();
+            regions.iter().filter(|region| region.level == 0).map(|region| region.threads.len()).max().unwrap_or(0)
+        };
+        let count = || if self.has_regions() { self.recording.header.ranks.par_iter().map(of_rank).max().unwrap_or(0) } else { 0 };
+        *self.openmp_threads.get_or_init(count)
     }
 
     /// Answers from sampled stacks.
@@ -290,4 +308,26 @@ pub fn summarise(recording: &Recording, group: &dyn ProcessGroup, progress: &Pro
 /// Converts an error to a refusal.
 pub(crate) fn to_refusal(error: impl std::fmt::Display) -> QueryError {
     QueryError::Unavailable(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sintonia_recording::openmp::{self, RegionExecution, RegionThread};
+    use sintonia_recording::testing::{finalize, init};
+
+    #[test]
+    fn the_rank_with_the_most_threads_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let calls = vec![init().at(0, 10), finalize().at(20, 30)];
+        crate::sample::recording(folder.path(), &[calls.clone(), calls.clone(), calls]);
+        let region =
+            |level, threads| RegionExecution { level, threads: vec![RegionThread::default(); threads], ..RegionExecution::default() };
+        openmp::write(folder.path(), 0, &[region(0, 1)]).unwrap();
+        openmp::write(folder.path(), 1, &[region(0, 4), region(1, 9)]).unwrap();
+        let open = ViewSession::open(&[folder.path().to_owned()]).unwrap();
+        assert_eq!(open.recordings[0].openmp_threads(), 4);
+        std::fs::remove_file(folder.path().join("rank-00001.omp")).unwrap();
+        assert_eq!(open.recordings[0].openmp_threads(), 4, "files are read once");
+    }
 }

@@ -36,6 +36,38 @@ pub(super) struct MpiMessage {
     pub bytes: u64,
 }
 
+impl MpiCollective {
+    /// The end of the collective; with a request, of a nonblocking one.
+    fn to_end_event(self, request: Option<u64>) -> Event {
+        let MpiCollective { operation: collective_op, communicator, root, sent: size_sent, received: size_received } = self;
+        let communicator = CommRef(communicator);
+        match request {
+            None => Event::MpiCollectiveEnd { collective_op, communicator, root, size_sent, size_received },
+            Some(request) => Event::NonBlockingCollectiveComplete { collective_op, communicator, root, size_sent, size_received, request },
+        }
+    }
+}
+
+impl MpiMessage {
+    fn to_send_event(self, request: Option<u64>) -> Event {
+        let MpiMessage { peer: receiver, communicator, tag, bytes: length } = self;
+        let communicator = CommRef(communicator);
+        match request {
+            None => Event::MpiSend { receiver, communicator, tag, length },
+            Some(request) => Event::MpiIsend { receiver, communicator, tag, length, request },
+        }
+    }
+
+    fn to_receive_event(self, request: Option<u64>) -> Event {
+        let MpiMessage { peer: sender, communicator, tag, bytes: length } = self;
+        let communicator = CommRef(communicator);
+        match request {
+            None => Event::MpiRecv { sender, communicator, tag, length },
+            Some(request) => Event::MpiIrecv { sender, communicator, tag, length, request },
+        }
+    }
+}
+
 /// The direction of an RMA operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RmaOperation {
@@ -283,7 +315,13 @@ impl MpiEvent {
 
     /// The OTF2 event.
     pub(super) fn to_otf2(&self) -> Event {
-        match *self {
+        let areas = [MpiEvent::to_region_event, MpiEvent::to_message_event, MpiEvent::to_rma_event, MpiEvent::to_io_event];
+        areas.into_iter().find_map(|to_event| to_event(self)).expect("every event belongs to an area")
+    }
+
+    /// The OTF2 event of a region, a sample or the whole program.
+    fn to_region_event(&self) -> Option<Event> {
+        Some(match *self {
             MpiEvent::Enter(region) => Event::Enter { region: RegionRef(region) },
             MpiEvent::Leave(region) => Event::Leave { region: RegionRef(region) },
             MpiEvent::CallingContextEnter(context, unwind_distance) => {
@@ -302,47 +340,34 @@ impl MpiEvent {
                 Event::ProgramBegin { program_name: StringRef(name), arguments: arguments.iter().copied().map(StringRef).collect() }
             }
             MpiEvent::ProgramEnd(exit_status) => Event::ProgramEnd { exit_status },
-            MpiEvent::MpiSend(MpiMessage { peer: receiver, communicator, tag, bytes: length }, request) => {
-                let communicator = CommRef(communicator);
-                match request {
-                    None => Event::MpiSend { receiver, communicator, tag, length },
-                    Some(request) => Event::MpiIsend { receiver, communicator, tag, length, request },
-                }
-            }
+            MpiEvent::ParameterUnsignedInt(parameter, value) => Event::ParameterUnsignedInt { parameter: ParameterRef(parameter), value },
+            MpiEvent::MeasurementInterrupted => Event::MeasurementOnOff { mode: MeasurementMode::OFF },
+            _ => return None,
+        })
+    }
+
+    /// The OTF2 event of a message, a collective or a communicator.
+    fn to_message_event(&self) -> Option<Event> {
+        Some(match *self {
+            MpiEvent::MpiSend(message, request) => message.to_send_event(request),
             MpiEvent::MpiIsendComplete(request) => Event::MpiIsendComplete { request },
             MpiEvent::MpiIrecvRequest(request) => Event::MpiIrecvRequest { request },
-            MpiEvent::MpiRecv(MpiMessage { peer: sender, communicator, tag, bytes: length }, request) => {
-                let communicator = CommRef(communicator);
-                match request {
-                    None => Event::MpiRecv { sender, communicator, tag, length },
-                    Some(request) => Event::MpiIrecv { sender, communicator, tag, length, request },
-                }
-            }
+            MpiEvent::MpiRecv(message, request) => message.to_receive_event(request),
             MpiEvent::MpiRequestTest(request) => Event::MpiRequestTest { request },
             MpiEvent::MpiRequestCancelled(request) => Event::MpiRequestCancelled { request },
             MpiEvent::MpiCollectiveBegin => Event::MpiCollectiveBegin {},
-            MpiEvent::MpiCollectiveEnd(MpiCollective { operation, communicator, root, sent, received }) => Event::MpiCollectiveEnd {
-                collective_op: operation,
-                communicator: CommRef(communicator),
-                root,
-                size_sent: sent,
-                size_received: received,
-            },
+            MpiEvent::MpiCollectiveEnd(collective) => collective.to_end_event(None),
             MpiEvent::NonBlockingCollectiveRequest(request) => Event::NonBlockingCollectiveRequest { request },
-            MpiEvent::NonBlockingCollectiveComplete(MpiCollective { operation, communicator, root, sent, received }, request) => {
-                Event::NonBlockingCollectiveComplete {
-                    collective_op: operation,
-                    communicator: CommRef(communicator),
-                    root,
-                    size_sent: sent,
-                    size_received: received,
-                    request,
-                }
-            }
+            MpiEvent::NonBlockingCollectiveComplete(collective, request) => collective.to_end_event(Some(request)),
             MpiEvent::CommCreate(communicator) => Event::CommCreate { communicator: CommRef(communicator) },
             MpiEvent::CommDestroy(communicator) => Event::CommDestroy { communicator: CommRef(communicator) },
-            MpiEvent::ParameterUnsignedInt(parameter, value) => Event::ParameterUnsignedInt { parameter: ParameterRef(parameter), value },
-            MpiEvent::MeasurementInterrupted => Event::MeasurementOnOff { mode: MeasurementMode::OFF },
+            _ => return None,
+        })
+    }
+
+    /// The OTF2 event of a window.
+    fn to_rma_event(&self) -> Option<Event> {
+        Some(match *self {
             MpiEvent::RmaWinCreate(window) => Event::RmaWinCreate { win: RmaWinRef(window) },
             MpiEvent::RmaWinDestroy(window) => Event::RmaWinDestroy { win: RmaWinRef(window) },
             MpiEvent::RmaCollectiveBegin => Event::RmaCollectiveBegin {},
@@ -381,6 +406,13 @@ impl MpiEvent {
                 Event::RmaOpCompleteNonBlocking { win: RmaWinRef(window), matching_id }
             }
             MpiEvent::RmaOpCompleteRemote(window, matching_id) => Event::RmaOpCompleteRemote { win: RmaWinRef(window), matching_id },
+            _ => return None,
+        })
+    }
+
+    /// The OTF2 event of a file.
+    fn to_io_event(&self) -> Option<Event> {
+        Some(match *self {
             MpiEvent::IoCreateHandle(file) => Event::IoCreateHandle {
                 handle: IoHandleRef(file),
                 mode: IoAccessMode::READ_WRITE,
@@ -403,7 +435,8 @@ impl MpiEvent {
             MpiEvent::IoOperationComplete(file, bytes_result, matching_id) => {
                 Event::IoOperationComplete { handle: IoHandleRef(file), bytes_result, matching_id }
             }
-        }
+            _ => return None,
+        })
     }
 }
 

@@ -109,7 +109,7 @@ impl OpenArchive {
         let unreadable = |what| Error::Unreadable { path: archive.definitions_path(), what };
         let layout = archive_layout::build_layout(&definitions).map_err(unreadable)?;
         let sites = CallSiteIndex::new(&definitions);
-        let sample_source = SampleGenerator::of_archive(&definitions);
+        let sample_source = SampleGenerator::from_archive(&definitions);
         let metrics = MetricIndex::new(&definitions);
         Ok(OpenArchive { archive, definitions, layout, sites, sample_source, metrics })
     }
@@ -186,7 +186,8 @@ fn notes(trace: &OpenArchive, ranks: &[ImportedRank]) -> Vec<String> {
         (left_out.stray_events, "MPI events outside any MPI call are left out"),
         (left_out.samples, "samples of another event, or without a calling context, are left out"),
         (left_out.interruptions, "the tool that made the trace paused or flushed its buffer: times around that are distorted"),
-        (trace.metrics.omitted, "metrics are left out: there are too many"),
+        (trace.metrics.beyond_limit, "metrics are left out: there are too many"),
+        (trace.metrics.asynchronous, "metrics are left out: they are read at other times than events"),
         (trace.layout.skipped_location_groups as u64, "location groups that are not MPI processes, such as accelerators, are left out"),
     ];
     counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{what} ({count})")).collect()

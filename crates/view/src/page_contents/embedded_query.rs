@@ -13,18 +13,21 @@ use crate::subjects::SUBJECTS;
 /// Further queries: what the page shows at the press of a button.
 const EXTRA_QUERIES: &[(&str, &str)] = &[
     ("drawing", "overview=1"),
-    ("drawing", "depth=1"),
-    ("drawing", "depth=2"),
-    ("drawing", "depth=3"),
-    ("drawing", "depth=4"),
-    ("drawing", "depth=5"),
-    ("drawing", "depth=6"),
     ("timeline", "by=thread"),
     ("communication", "collectives=0"),
     ("communication", "by=host"),
     ("communication", "by=host&collectives=0"),
     ("communication", "by=role"),
     ("communication", "by=role&collectives=0"),
+];
+/// The program graph folded to each depth, as far as it has scopes. Drawings are large, so they come last.
+const DEPTH_QUERIES: &[(&str, &str)] = &[
+    ("drawing", "depth=1"),
+    ("drawing", "depth=2"),
+    ("drawing", "depth=3"),
+    ("drawing", "depth=4"),
+    ("drawing", "depth=5"),
+    ("drawing", "depth=6"),
 ];
 /// Query options that keep answers in a file small.
 const SIZE_LIMITS: &[(&str, &str)] =
@@ -76,6 +79,14 @@ impl EmbeddedQuery {
         PageQuery { recording: self.recording, subject: self.subject.to_owned(), params: query }
     }
 
+    /// Whether nothing is folded at a smaller depth already, so that another drawing would be the same. The page keeps the depth when it
+    /// shows another recording, so all have drawings to the same depth.
+    pub(super) fn is_too_deep(&self, open: &ViewSession) -> bool {
+        let depth = self.options.strip_prefix("depth=").and_then(|depth| depth.parse::<usize>().ok());
+        let deepest = open.recordings.iter().filter_map(|opened| opened.program_depth()).max();
+        depth.zip(deepest).is_some_and(|(depth, deepest)| depth > deepest)
+    }
+
     /// The reason if answering would take too long.
     pub(super) fn too_expensive(&self, open: &ViewSession) -> Option<String> {
         let calls = open.recordings.iter().map(|opened| opened.calls()).fold(0, u64::saturating_add);
@@ -97,11 +108,12 @@ pub(super) fn all_queries(open: &ViewSession, source: bool) -> Vec<EmbeddedQuery
         let asked = |recording| EmbeddedQuery { recording, subject, options: particular.to_owned(), has_source: source };
         recordings.map(asked).collect::<Vec<_>>()
     };
-    let mut all: Vec<EmbeddedQuery> = plain.chain(EXTRA_QUERIES.iter().copied()).flat_map(asking).collect();
+    let mut all: Vec<EmbeddedQuery> = plain.chain(EXTRA_QUERIES.iter().copied()).flat_map(&asking).collect();
     if source {
         all.extend(source_queries(open));
     }
     all.extend(stack_queries(open, source));
+    all.extend(DEPTH_QUERIES.iter().copied().flat_map(&asking));
     all
 }
 

@@ -28,8 +28,8 @@ pub fn scope_label(graph: &ProgramGraph, number: usize) -> String {
     let scope = &graph.scopes.list[number];
     let lines = scope_lines(scope);
     let around = scope.parent.map(|parent| &graph.scopes.list[parent]);
-    let is_said = around.is_some_and(|around| around.function.is_some() && around.function == scope.function);
-    if is_said && !lines.is_empty() && !scope.loops.is_empty() {
+    let repeats_parent = around.is_some_and(|around| around.function.is_some() && around.function == scope.function);
+    if repeats_parent && !lines.is_empty() && !scope.loops.is_empty() {
         return lines;
     }
     format!("{} {lines}", scope_name(graph, number)).trim_end().to_owned()

@@ -72,7 +72,7 @@ impl OpenRecordingJson {
             incomplete: incomplete.map(|(rank, why)| IncompleteRankJson { rank, why: why.to_string() }).collect(),
             exit_status: header.exit_status,
             sites: (0..header.sites.len() as u32).map(|site| SourceLocation::of(&opened.recording, site)).collect(),
-            openmp_threads: openmp_threads(opened),
+            openmp_threads: opened.openmp_threads(),
             left_out,
         }
     }
@@ -82,12 +82,4 @@ impl OpenRecordingJson {
 fn host_index(header: &RecordingHeader, rank: u32) -> i64 {
     let host = header.rank(rank).map(|rank: &RecordedRank| rank.host).filter(|host| (*host as usize) < header.hosts.len());
     host.map_or(-1, i64::from)
-}
-
-/// The most threads of an OpenMP region of the first rank that has some; 0 if there are none.
-fn openmp_threads(opened: &OpenRecording) -> usize {
-    let recording = &opened.recording;
-    let first = recording.header.ranks.iter().find(|rank| opened.has_regions() && recording.has_openmp_regions(rank.rank));
-    let regions = first.and_then(|rank| recording.openmp_regions(rank.rank).ok()).unwrap_or_default();
-    regions.iter().map(|region| region.threads.len()).max().unwrap_or(0)
 }

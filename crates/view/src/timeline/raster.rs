@@ -135,7 +135,7 @@ fn paint_lanes(context: TimelineContext, lanes: &[ThreadLane], window: &TimeWind
             let own = regions.get(&lane.rank).map_or(&[][..], Vec::as_slice);
             let painted = thread_raster::paint(context, painter, lane, own, window)?;
             let widths: Vec<f32> = (0..window.columns()).map(|column| window.width(column) as f32).collect();
-            let (kind, share) = painted.cells.iter().zip(&widths).map(|(cell, time)| dominant_of(cell, *time)).unzip();
+            let (kind, share) = painted.cells.iter().zip(&widths).map(|(cell, time)| dominant_in(cell, *time)).unzip();
             let mut planes = vec![kind, share];
             if let Some((analysis, paths)) = context.analysis.zip(paths.as_ref()) {
                 let threads = context.index.threads_of(lane.rank).iter();
@@ -276,11 +276,11 @@ fn share_byte(ns: f32, time: f32) -> u8 {
 fn dominant_kind(cell: &[f32; KIND_COUNT], time: f32) -> (u8, u8) {
     let mut cell = *cell;
     cell[ActivityKind::Computing as usize] += time - cell.iter().sum::<f32>();
-    dominant_of(&cell, time)
+    dominant_in(&cell, time)
 }
 
 /// The dominant kind of a cell whose kinds add up to its time, and its share. Of equal ones, computing is taken.
-fn dominant_of(cell: &[f32], time: f32) -> (u8, u8) {
+fn dominant_in(cell: &[f32], time: f32) -> (u8, u8) {
     let computing = ActivityKind::Computing as usize;
     let (mut kind, mut max) = (computing, cell[computing]);
     for (index, ns) in cell.iter().enumerate() {

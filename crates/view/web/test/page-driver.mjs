@@ -178,6 +178,25 @@ export class PageDriver {
         await compareScreenshot(name, await this.page.screenshot({ animations: 'disabled', caret: 'hide' }));
     }
 
+    /**
+     * Compares screenshots of addresses, given by name, in light and dark colours, with all results of the analysis. With an address can
+     * be a selector of what it is scrolled to.
+     */
+    async expectScreenshots(addresses) {
+        await this.go('timeline');
+        const waiting = this.page.locator('.timeline-kinds tr', { hasText: 'waiting' }).locator('td');
+        await this.waitFor('the analysis is available', async () => !['', '…'].includes(await waiting.innerText()));
+        for (const colorScheme of ['light', 'dark']) {
+            await this.page.emulateMedia({ colorScheme });
+            for (const [name, place] of Object.entries(addresses)) {
+                const [address, selector] = [place].flat();
+                await this.go(address);
+                if (selector) await this.page.locator(selector).evaluate((element) => element.scrollIntoView());
+                await this.expectScreenshot(`${name}-${colorScheme}`);
+            }
+        }
+    }
+
     expectNoErrors() {
         assert.deepEqual(this.errors, [], 'the page complained');
     }

@@ -23,7 +23,7 @@ pub(super) struct SampleGenerator {
 
 impl SampleGenerator {
     /// The source of samples: the first one that is regular in time, else the first one.
-    pub(super) fn of_archive(definitions: &ArchiveDefinitions) -> Option<SampleGenerator> {
+    pub(super) fn from_archive(definitions: &ArchiveDefinitions) -> Option<SampleGenerator> {
         let all = &definitions.interrupt_generators;
         let generator = all.iter().find(|generator| generator.period_ns.is_some()).or(all.first())?;
         Some(SampleGenerator { generator: generator.number, period_ns: generator.period_ns })

@@ -214,6 +214,7 @@ impl ArchiveDefinitions {
         self.string(reference.0).filter(|file| !file.is_empty()).map(str::to_owned)
     }
 
+    /// Adds the clock, a name or a region, or a definition of another area.
     fn add(&mut self, definition: Definition) {
         match definition {
             Definition::ClockProperties { timer_resolution, global_offset, trace_length, realtime_timestamp } => {
@@ -242,6 +243,13 @@ impl ArchiveDefinitions {
                 source_code_location: source_code_location.0,
                 parent: parent.0,
             }),
+            _ => self.add_metric_part(definition),
+        }
+    }
+
+    /// Adds a definition of samples or metrics, or one of another area.
+    fn add_metric_part(&mut self, definition: Definition) {
+        match definition {
             Definition::InterruptGenerator { reference, mode, base, exponent, period, .. } => {
                 let period_ns = (mode == InterruptGeneratorMode::TIME).then(|| period_ns(base, exponent, period));
                 self.interrupt_generators.push(InterruptGenerator { number: reference.0, period_ns });
@@ -255,6 +263,13 @@ impl ArchiveDefinitions {
                 members: members.iter().map(|member| member.0).collect(),
                 is_synchronous: occurrence != MetricOccurrence::ASYNCHRONOUS,
             }),
+            _ => self.add_comm_part(definition),
+        }
+    }
+
+    /// Adds a definition of what processes communicate in or share, or one of another area.
+    fn add_comm_part(&mut self, definition: Definition) {
+        match definition {
             Definition::Group(group) => self.add_group(group),
             Definition::Comm { reference, name, group, parent, .. } => self.communicators.push(CommDefinition {
                 number: reference.0,

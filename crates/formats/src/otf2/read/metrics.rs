@@ -46,17 +46,23 @@ pub(super) struct MetricIndex {
     /// The counters of each metric class.
     classes: HashMap<u32, Range<usize>>,
     /// Metrics beyond the limit.
-    pub omitted: u64,
+    pub beyond_limit: u64,
+    /// Metrics that are read at other times than events.
+    pub asynchronous: u64,
 }
 
 impl MetricIndex {
     /// The metrics that are read where something happens. Those of other times belong to no segment.
     pub(super) fn new(definitions: &ArchiveDefinitions) -> MetricIndex {
         let (mut index, mut names) = (MetricIndex::default(), TextBudget::new());
-        for class in definitions.metric_classes.iter().filter(|class| class.is_synchronous) {
-            let first = index.counters.len();
-            if first + class.members.len() > MAX_METRICS {
-                index.omitted += class.members.len() as u64;
+        for class in definitions.metric_classes.iter().filter(|class| !class.members.is_empty()) {
+            let (first, count) = (index.counters.len(), class.members.len());
+            if !class.is_synchronous {
+                index.asynchronous += count as u64;
+                continue;
+            }
+            if first + count > MAX_METRICS {
+                index.beyond_limit += count as u64;
                 continue;
             }
             for member in class.members.iter().map(|member| definitions.metric_members.get(*member)) {
@@ -149,7 +155,8 @@ mod tests {
     fn increases_between_calls_are_counted_and_values_are_kept() {
         let counter = CounterDefinition::of_events("");
         let meanings = vec![ValueMeaning::Accumulated, ValueMeaning::Relative, ValueMeaning::Absolute];
-        let index = MetricIndex { counters: vec![counter; 3], meanings, classes: HashMap::from([(7, 0..2), (8, 2..3)]), omitted: 0 };
+        let index =
+            MetricIndex { counters: vec![counter; 3], meanings, classes: HashMap::from([(7, 0..2), (8, 2..3)]), ..MetricIndex::default() };
         let mut reader = CounterReader::new(3, &index);
         let integers = |values: &[i64]| values.iter().copied().map(MetricValue::Integer).collect::<Vec<_>>();
         reader.end_segment(5, &index);
@@ -171,12 +178,36 @@ mod tests {
         assert_eq!(intervals, [(10, 20, vec![60, 5, 1_500_000])], "nothing is known before the first reading");
     }
 
+    fn index(classes: &[(usize, bool)]) -> MetricIndex {
+        let mut definitions = ArchiveDefinitions::default();
+        let class = |(number, (members, is_synchronous)): (u32, &(usize, bool))| MetricClass {
+            number,
+            members: vec![0; *members],
+            is_synchronous: *is_synchronous,
+        };
+        definitions.metric_classes.extend((0..).zip(classes).map(class));
+        MetricIndex::new(&definitions)
+    }
+
     #[test]
     fn more_metrics_than_any_tool_reads_are_left_out() {
-        let class = |number, members| MetricClass { number, members: vec![0; members], is_synchronous: true };
-        let mut definitions = ArchiveDefinitions::default();
-        definitions.metric_classes.extend([class(0, 2), class(1, 1 << 20), class(2, 1)]);
-        let index = MetricIndex::new(&definitions);
-        assert_eq!((index.counters.len(), index.classes, index.omitted), (3, HashMap::from([(0, 0..2), (2, 2..3)]), 1 << 20));
+        let index = index(&[(2, true), (1 << 20, true), (1, true)]);
+        assert_eq!((index.counters.len(), index.classes, index.beyond_limit), (3, HashMap::from([(0, 0..2), (2, 2..3)]), 1 << 20));
+    }
+
+    #[test]
+    fn metrics_of_other_times_are_counted() {
+        let index = index(&[(3, false), (1, true)]);
+        assert_eq!((index.counters.len(), index.classes, index.asynchronous), (1, HashMap::from([(1, 0..1)]), 3));
+    }
+
+    #[test]
+    fn a_class_without_metrics_has_no_readings() {
+        let index = index(&[(0, true)]);
+        let mut reader = CounterReader::new(0, &index);
+        reader.read(&index, 0, &[]);
+        reader.begin_segment(10);
+        reader.end_segment(20, &index);
+        assert!(reader.into_counters().is_empty(), "a file of counters has at least one");
     }
 }

@@ -77,6 +77,8 @@ impl OmissionCounts {
 
 /// Reads the events of a process and writes its calls.
 pub(super) fn read(trace: &OpenArchive, process: &MpiProcess, folder: &Path) -> Result<ImportedRank, Error> {
+    let properties = trace.definitions.rank_properties.get(&process.location_group).map_or(&[][..], Vec::as_slice);
+    let own_counters = OwnCounterDefinitions::new(properties);
     let mut streams = Vec::new();
     for (thread, id) in &process.threads {
         streams.push(ThreadStream {
@@ -88,7 +90,7 @@ pub(super) fn read(trace: &OpenArchive, process: &MpiProcess, folder: &Path) -> 
             sampler: RegionSampler::new(trace.region_sample_period_ns()),
             samples: Vec::new(),
             counters: CounterReader::new(*thread, &trace.metrics),
-            own_counters: OwnCounterReader::new(*thread),
+            own_counters: OwnCounterReader::new(*thread, &own_counters),
             lost_samples: trace.definitions.lost_samples.get(id).copied().unwrap_or(0),
         });
     }
@@ -104,7 +106,7 @@ pub(super) fn read(trace: &OpenArchive, process: &MpiProcess, folder: &Path) -> 
         omissions: OmissionCounts::default(),
         stacks: CallPathTree::default(),
         context_frames: ContextFrames::default(),
-        own_counters: OwnCounterDefinitions::new(trace.definitions.rank_properties.get(&process.location_group).map_or(&[], Vec::as_slice)),
+        own_counters,
     };
     for stream in &mut streams {
         stream.advance(trace)?;
@@ -192,7 +194,7 @@ impl RankImporter<'_> {
             }
             MpiEvent::Metric(class, values) => {
                 if self.trace.definitions.is_from_sintonia() {
-                    stream.own_counters.read(&self.own_counters, time, &values, &stream.location.attributes);
+                    stream.own_counters.read(time, &values, &stream.location.attributes);
                 } else {
                     stream.counters.read(&self.trace.metrics, class, &values);
                 }
@@ -406,7 +408,7 @@ impl RankImporter<'_> {
             sampled.push(ThreadSamples { thread: stream.thread, lost: stream.lost_samples, samples });
         }
         samples::write(folder, process.rank, &sampled)?;
-        for (intervals, counted) in CounterIntervals::ALL.into_iter().zip(self.own_counters.to_rank_counters(own_counted)) {
+        for (intervals, counted) in self.own_counters.to_rank_counters(own_counted) {
             counters::write(folder, process.rank, intervals, &counted)?;
         }
         let counters = self.write_counters(folder, process.rank, counted)?;

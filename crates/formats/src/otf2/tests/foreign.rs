@@ -12,7 +12,8 @@ use sintonia_recording::header::ProcessExit;
 use sintonia_recording::raw::{self, part};
 use sintonia_recording::{Recording, call_table::RequestId};
 
-use super::raw_definitions::{DefinitionField, DefinitionWriter, PARADIGM_MPI, STRING_VALUE, group_type, kind};
+use super::raw_definitions::DefinitionField::{StringRef, U8, U32, U64};
+use super::raw_definitions::{DefinitionWriter, PARADIGM_MPI, STRING_VALUE, group_type, kind};
 use super::{Seen, calls};
 use crate::otf2::attributes::CallAttribute;
 use crate::otf2::event::{MpiCollective, MpiEvent, MpiMessage};
@@ -58,74 +59,14 @@ const LOCATIONS: [u64; 3] = [10, 30, 20];
 impl Foreign {
     pub(super) fn new() -> Foreign {
         let mut definitions = DefinitionWriter::default();
-        let d = &mut definitions;
         // A tick is ten milliseconds.
-        d.add(
-            kind::CLOCK_PROPERTIES,
-            &[DefinitionField::U64(100), DefinitionField::U64(5), DefinitionField::U64(100), DefinitionField::U64(u64::MAX)],
-        );
-        for (node, parent) in [(0, UNDEFINED_UINT32), (1, 0)] {
-            d.add(
-                kind::SYSTEM_TREE_NODE,
-                &[
-                    DefinitionField::U32(node),
-                    DefinitionField::StringRef("here"),
-                    DefinitionField::StringRef("node"),
-                    DefinitionField::U32(parent),
-                ],
-            );
+        definitions.add(kind::CLOCK_PROPERTIES, &[U64(100), U64(5), U64(100), U64(u64::MAX)]);
+        define_locations(&mut definitions);
+        for (number, name) in (0..).zip(std::iter::once("main").chain(FUNCTIONS)) {
+            let parts = [U32(number), StringRef(name), StringRef(""), U8(0), StringRef("main.c"), U32(1), U32(9)];
+            definitions.add(kind::REGION, &parts);
         }
-        for process in 0..2 {
-            let parts = [
-                DefinitionField::U32(process),
-                DefinitionField::StringRef("p"),
-                DefinitionField::U8(1),
-                DefinitionField::U32(1),
-                DefinitionField::U32(UNDEFINED_UINT32),
-            ];
-            d.add(kind::LOCATION_GROUP, &parts);
-        }
-        for (location, process) in LOCATIONS.into_iter().zip([0, 0, 1]) {
-            let parts = [
-                DefinitionField::U64(location),
-                DefinitionField::StringRef("t"),
-                DefinitionField::U8(1),
-                DefinitionField::U64(0),
-                DefinitionField::U32(process),
-            ];
-            d.add(kind::LOCATION, &parts);
-        }
-        let names = std::iter::once("main").chain(FUNCTIONS);
-        for (number, name) in (0..).zip(names) {
-            let text = DefinitionField::StringRef(name);
-            let file = DefinitionField::StringRef("main.c");
-            let parts = [
-                DefinitionField::U32(number),
-                text,
-                DefinitionField::StringRef(""),
-                DefinitionField::U8(0),
-                file,
-                DefinitionField::U32(1),
-                DefinitionField::U32(9),
-            ];
-            d.add(kind::REGION, &parts);
-        }
-        d.add_group(0, "", group_type::COMM_LOCATIONS, [LOCATIONS[0], LOCATIONS[2]].into_iter());
-        d.add_group(1, "", group_type::COMM_GROUP, [0, 1].into_iter());
-        d.add_group(2, "", group_type::COMM_SELF, std::iter::empty());
-        d.add_group(3, "", group_type::COMM_GROUP, [1].into_iter());
-        for (number, name, group) in [(WORLD, "MPI_COMM_WORLD", 1), (OWN, "MPI_COMM_SELF", 2)] {
-            d.add(
-                kind::COMM,
-                &[
-                    DefinitionField::U32(number),
-                    DefinitionField::StringRef(name),
-                    DefinitionField::U32(group),
-                    DefinitionField::U32(UNDEFINED_UINT32),
-                ],
-            );
-        }
-        d.add(kind::RMA_WIN, &[DefinitionField::U32(WINDOW), DefinitionField::StringRef("w"), DefinitionField::U32(WORLD)]);
+        define_communicators(&mut definitions);
         Foreign { definitions, threads: Default::default(), local: Vec::new() }
     }
 
@@ -182,6 +123,29 @@ impl Foreign {
     fn calls(&self) -> Vec<Seen> {
         calls(&self.import().1, 0)
     }
+}
+
+fn define_locations(definitions: &mut DefinitionWriter) {
+    for (node, parent) in [(0, UNDEFINED_UINT32), (1, 0)] {
+        definitions.add(kind::SYSTEM_TREE_NODE, &[U32(node), StringRef("here"), StringRef("node"), U32(parent)]);
+    }
+    for process in 0..2 {
+        definitions.add(kind::LOCATION_GROUP, &[U32(process), StringRef("p"), U8(1), U32(1), U32(UNDEFINED_UINT32)]);
+    }
+    for (location, process) in LOCATIONS.into_iter().zip([0, 0, 1]) {
+        definitions.add(kind::LOCATION, &[U64(location), StringRef("t"), U8(1), U64(0), U32(process)]);
+    }
+}
+
+fn define_communicators(definitions: &mut DefinitionWriter) {
+    definitions.add_group(0, "", group_type::COMM_LOCATIONS, [LOCATIONS[0], LOCATIONS[2]].into_iter());
+    definitions.add_group(1, "", group_type::COMM_GROUP, [0, 1].into_iter());
+    definitions.add_group(2, "", group_type::COMM_SELF, std::iter::empty());
+    definitions.add_group(3, "", group_type::COMM_GROUP, [1].into_iter());
+    for (number, name, group) in [(WORLD, "MPI_COMM_WORLD", 1), (OWN, "MPI_COMM_SELF", 2)] {
+        definitions.add(kind::COMM, &[U32(number), StringRef(name), U32(group), U32(UNDEFINED_UINT32)]);
+    }
+    definitions.add(kind::RMA_WIN, &[U32(WINDOW), StringRef("w"), U32(WORLD)]);
 }
 
 fn message(communicator: u32) -> MpiMessage {
@@ -286,7 +250,7 @@ fn each_process_has_a_communicator_of_its_own() {
 #[test]
 fn the_communicator_that_was_made_is_known() {
     let mut trace = Foreign::new();
-    let parts = [DefinitionField::U32(2), DefinitionField::StringRef("halves"), DefinitionField::U32(3), DefinitionField::U32(WORLD)];
+    let parts = [U32(2), StringRef("halves"), U32(3), U32(WORLD)];
     trace.definitions.add(kind::COMM, &parts);
     let created = MpiCollective { operation: CollectiveOp::CREATE_HANDLE, communicator: WORLD, root: NO_ROOT, sent: 0, received: 0 };
     trace.call("MPI_Comm_split", [10, 11], &[MpiEvent::MpiCollectiveBegin, MpiEvent::CommCreate(2), MpiEvent::MpiCollectiveEnd(created)]);
@@ -310,12 +274,9 @@ fn a_window_is_synchronised_with_a_group() {
 fn calls_come_from_a_line_or_from_the_function_around_them() {
     let mut trace = Foreign::new();
     let d = &mut trace.definitions;
-    d.add(kind::SOURCE_CODE_LOCATION, &[DefinitionField::U32(0), DefinitionField::StringRef("solve.c"), DefinitionField::U32(42)]);
+    d.add(kind::SOURCE_CODE_LOCATION, &[U32(0), StringRef("solve.c"), U32(42)]);
     for (number, region, line, around) in [(0, MAIN, 0, UNDEFINED_UINT32), (1, region("MPI_Barrier"), UNDEFINED_UINT32, 0)] {
-        d.add(
-            kind::CALLING_CONTEXT,
-            &[DefinitionField::U32(number), DefinitionField::U32(region), DefinitionField::U32(line), DefinitionField::U32(around)],
-        );
+        d.add(kind::CALLING_CONTEXT, &[U32(number), U32(region), U32(line), U32(around)]);
     }
     trace.threads[0].extend([
         (10, MpiEvent::Enter(MAIN)),
@@ -337,11 +298,9 @@ fn calls_come_from_a_line_or_from_the_function_around_them() {
 fn an_attribute_tells_the_line() {
     let folder = tempfile::tempdir().unwrap();
     let mut trace = Foreign::new();
-    trace
-        .definitions
-        .add(kind::SOURCE_CODE_LOCATION, &[DefinitionField::U32(6), DefinitionField::StringRef("solve.c"), DefinitionField::U32(42)]);
-    let name = DefinitionField::StringRef(CallAttribute::SourceLine.definition().0);
-    trace.definitions.add(kind::ATTRIBUTE, &[DefinitionField::U32(0), name, DefinitionField::U8(20), DefinitionField::StringRef("")]);
+    trace.definitions.add(kind::SOURCE_CODE_LOCATION, &[U32(6), StringRef("solve.c"), U32(42)]);
+    let name = StringRef(CallAttribute::SourceLine.definition().0);
+    trace.definitions.add(kind::ATTRIBUTE, &[U32(0), name, U8(20), StringRef("")]);
     trace.write(folder.path());
     let mut writer = ChunkWriter::create(folder.path().join("t/10.evt"), ChunkContent::Events, CHUNK).unwrap();
     let mut attributes = AttributeList::new();
@@ -472,51 +431,15 @@ fn definitions_that_refer_to_each_other_in_circles_end() {
     let mut trace = Foreign::new();
     let d = &mut trace.definitions;
     for (node, parent) in [(7, 8), (8, 7)] {
-        d.add(
-            kind::SYSTEM_TREE_NODE,
-            &[
-                DefinitionField::U32(node),
-                DefinitionField::StringRef("circle"),
-                DefinitionField::StringRef("part"),
-                DefinitionField::U32(parent),
-            ],
-        );
+        d.add(kind::SYSTEM_TREE_NODE, &[U32(node), StringRef("circle"), StringRef("part"), U32(parent)]);
     }
-    d.add(
-        kind::LOCATION_GROUP,
-        &[
-            DefinitionField::U32(0),
-            DefinitionField::StringRef(""),
-            DefinitionField::U8(1),
-            DefinitionField::U32(7),
-            DefinitionField::U32(0),
-        ],
-    );
+    d.add(kind::LOCATION_GROUP, &[U32(0), StringRef(""), U8(1), U32(7), U32(0)]);
     for (number, around) in [(0, 1), (1, 0)] {
-        d.add(
-            kind::CALLING_CONTEXT,
-            &[
-                DefinitionField::U32(number),
-                DefinitionField::U32(MAIN),
-                DefinitionField::U32(UNDEFINED_UINT32),
-                DefinitionField::U32(around),
-            ],
-        );
-        d.add(
-            kind::CALLING_CONTEXT_PROPERTY,
-            &[
-                DefinitionField::U32(number),
-                DefinitionField::StringRef(properties::MODULE),
-                DefinitionField::U8(STRING_VALUE),
-                DefinitionField::StringRef("a"),
-            ],
-        );
+        d.add(kind::CALLING_CONTEXT, &[U32(number), U32(MAIN), U32(UNDEFINED_UINT32), U32(around)]);
+        d.add(kind::CALLING_CONTEXT_PROPERTY, &[U32(number), StringRef(properties::MODULE), U8(STRING_VALUE), StringRef("a")]);
     }
     for (number, parent) in [(5, 6), (6, 5)] {
-        d.add(
-            kind::COMM,
-            &[DefinitionField::U32(number), DefinitionField::StringRef("circle"), DefinitionField::U32(1), DefinitionField::U32(parent)],
-        );
+        d.add(kind::COMM, &[U32(number), StringRef("circle"), U32(1), U32(parent)]);
     }
     let (_folder, recording, _) = trace.import();
     assert_eq!(recording.header.communicators[3].parent, Some(4));
@@ -580,10 +503,7 @@ fn the_paradigm_of_a_group_says_whose_communicator_it_is() {
     let mut record = Vec::new();
     record.put_record(kind::GROUP, &content);
     let folder = tempfile::tempdir().unwrap();
-    trace.definitions.add(
-        kind::COMM,
-        &[DefinitionField::U32(9), DefinitionField::StringRef("threads"), DefinitionField::U32(9), DefinitionField::U32(UNDEFINED_UINT32)],
-    );
+    trace.definitions.add(kind::COMM, &[U32(9), StringRef("threads"), U32(9), U32(UNDEFINED_UINT32)]);
     trace.write(folder.path());
     let path = folder.path().join("t.def");
     let mut bytes = fs::read(&path).unwrap();
@@ -598,15 +518,7 @@ fn the_paradigm_of_a_group_says_whose_communicator_it_is() {
 fn regions_of_the_program_are_sampled_stacks() {
     const WORK: u32 = 50;
     let mut trace = Foreign::new();
-    let parts = [
-        DefinitionField::U32(WORK),
-        DefinitionField::StringRef("work"),
-        DefinitionField::StringRef(""),
-        DefinitionField::U8(0),
-        DefinitionField::StringRef("work.c"),
-        DefinitionField::U32(1),
-        DefinitionField::U32(9),
-    ];
+    let parts = [U32(WORK), StringRef("work"), StringRef(""), U8(0), StringRef("work.c"), U32(1), U32(9)];
     trace.definitions.add(kind::REGION, &parts);
     // Of the second process first, so that frames are numbered otherwise.
     trace.threads[2].extend([(10, MpiEvent::Enter(WORK)), (20, MpiEvent::Leave(WORK))]);

@@ -13,6 +13,7 @@ use sintonia_recording::counters::{CounterDefinition, CounterIntervals, RankCoun
 
 use crate::error::Error;
 use crate::otf2::attributes::{CallAttribute, CallAttributeList};
+use crate::otf2::counter_reading::CounterReading;
 use crate::otf2::event::{MetricValue, MpiEvent};
 use crate::otf2::properties::{self, Property};
 
@@ -143,14 +144,12 @@ struct CounterSeries {
     class: u32,
     /// The attribute with the length of an interval.
     length: CallAttribute,
-    is_sum: Vec<bool>,
     intervals: Vec<(i64, i64)>,
     /// For each interval one value of each counter.
     values: Vec<i64>,
     /// The interval that has not been written, and whether its begin has.
     position: (usize, bool),
-    /// The latest readings.
-    readings: Vec<i64>,
+    readings: Vec<CounterReading>,
 }
 
 impl CounterSeries {
@@ -158,11 +157,10 @@ impl CounterSeries {
         CounterSeries {
             class,
             length: CallAttribute::interval_length(intervals),
-            is_sum: counters.iter().map(|counter| counter.is_sum).collect(),
             intervals: thread.iter().map(|interval| (interval.begin, interval.end)).collect(),
             values: thread.iter().flat_map(|interval| interval.values).copied().collect(),
             position: (0, false),
-            readings: vec![0; counters.len()],
+            readings: counters.iter().map(CounterReading::new).collect(),
         }
     }
 
@@ -184,16 +182,14 @@ impl CounterSeries {
         if self.is_at_begin() {
             self.position.1 = true;
         } else {
-            let (index, width) = (self.position.0, self.is_sum.len());
+            let (index, width) = (self.position.0, self.readings.len());
             let (begin, end) = self.intervals[index];
             attributes.add(self.length, end.wrapping_sub(begin) as u64);
             let values = &self.values[index * width..(index + 1) * width];
-            for ((reading, is_sum), value) in self.readings.iter_mut().zip(&self.is_sum).zip(values) {
-                *reading = if *is_sum { reading.wrapping_add(*value) } else { *value };
-            }
+            self.readings.iter_mut().zip(values).for_each(|(reading, value)| reading.add_interval(*value));
             self.position = (index + 1, false);
         }
-        let readings = self.readings.iter().copied().map(MetricValue::Integer).collect();
+        let readings = self.readings.iter().map(|reading| MetricValue::Integer(reading.latest())).collect();
         Some((time, MpiEvent::Metric(self.class, readings), attributes))
     }
 }

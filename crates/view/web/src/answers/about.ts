@@ -28,7 +28,7 @@ export interface RecordingSummary {
     exit_status: number | null;
     /** All call sites, by index. */
     sites: SourceLocation[];
-    /** The most threads of an OpenMP region of the first rank with some; 0 without OpenMP. */
+    /** The most threads of an OpenMP region of any rank; 0 without OpenMP. */
     openmp_threads: number;
     /** Standalone file only: queries that are not embedded (`drawing?overview=1`), and the reason. */
     left_out?: Record<string, string>;

@@ -12,14 +12,5 @@ const SCREENSHOTS = {
 
 /** @param {import('../page-driver.mjs').PageDriver} driver */
 export default async function screenshots(driver) {
-    await driver.go('timeline');
-    const waiting = driver.page.locator('.timeline-kinds tr', { hasText: 'waiting' }).locator('td:last-child');
-    await driver.waitFor('the analysis is available', async () => !['', '…'].includes(await waiting.innerText()));
-    for (const colorScheme of ['light', 'dark']) {
-        await driver.page.emulateMedia({ colorScheme });
-        for (const [name, address] of Object.entries(SCREENSHOTS)) {
-            await driver.go(address);
-            await driver.expectScreenshot(`${name}-${colorScheme}`);
-        }
-    }
+    await driver.expectScreenshots(SCREENSHOTS);
 }

@@ -130,13 +130,13 @@ function Summary({ answer, base, root }: { answer: StackAnswer; base: StackAnswe
     const where = `${plural(answer.samples, 'sample')} of ${plural(answer.threads, 'thread')} of ${plural(answer.ranks, 'rank')}`;
     const hasThreads = answer.threads > answer.ranks || selection.value.viewParams.threads !== undefined;
     return (
-        <p>
+        <p class="function-summary">
             {nanoseconds(total)} on processors{base ? ' per rank' : ''}: computation {share(computation)}, kernel {share(kernel)}, MPI {share(mpi)}{' '}
             <span class="muted">
                 ({where}
                 {base &&
                     `, compared with ${nanoseconds(root.base?.total ?? 0)} per rank: ${plural(base.samples, 'sample')} of ${plural(base.ranks, 'rank')}`}
-                )
+                ).
             </span>
             {answer.truncated > 0 && <span class="muted"> The outermost functions of {plural(answer.truncated, 'stack')} are unknown.</span>}
             {answer.not_recorded.length > 0 && <span class="muted"> Not recorded: {answer.not_recorded.join('; ')}.</span>}
