@@ -132,7 +132,7 @@ impl ThreadSampler {
         reading.is_some_and(|reading| reading.not_counted_ns > self.not_counted_ns)
     }
 
-    /// Goes on without counters: a group that is not counted has no samples either.
+    /// Goes on without counters: the event of the samples is a member of their group, and takes none while the group is not counted.
     fn reopen_without_counters(&mut self, source: SamplingMechanism) {
         if let (SamplingMechanism::Event(mode), Some(ring)) = (source, self.ring.take()) {
             ring.close();
