@@ -26,10 +26,10 @@ pub(crate) fn read<T: Default>(path: &Path, magic: &Magic, decode: impl Fn(&[u8]
 }
 
 /// How the content of a file of this format is decoded.
-pub(crate) type Version<'a, T> = (&'a Magic, &'a dyn Fn(&[u8]) -> Option<T>);
+pub(crate) type FileVersion<'a, T> = (&'a Magic, &'a dyn Fn(&[u8]) -> Option<T>);
 
 /// Reads a file that may have one of several formats.
-pub(crate) fn read_versions<T: Default>(path: &Path, versions: &[Version<T>]) -> Result<T, Error> {
+pub(crate) fn read_versions<T: Default>(path: &Path, versions: &[FileVersion<T>]) -> Result<T, Error> {
     match fs::read(path) {
         Ok(bytes) => {
             let mut decoded = versions.iter().filter_map(|(magic, decode)| decode(content(&bytes, magic)?));

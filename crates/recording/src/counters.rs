@@ -2,9 +2,10 @@
 //!
 //! A rank without counters has no file. Otherwise `rank-00000.counters` (between MPI calls) and `rank-00000.sample-counters` (between
 //! samples) hold the definitions of the counters as JSON, with its length before it; then, as LEB128 numbers, for each thread its number,
-//! the number of intervals, and for each interval when it was, and one value for each counter (signed). When it was is the distance in ticks
-//! from the end of the previous one (signed) and its length in ticks. Between samples a number comes before that: 0, or `skipped << 1 | 1`
-//! in its place, for the interval before the next sample of the thread but this many. A CRC-32 of all that ends the file.
+//! the number of intervals, and for each interval when it was, and one value for each counter (signed). When it was is the distance in
+//! ticks from the end of the previous one (signed) and its length in ticks. Between samples a number comes before that: 0, or
+//! `skipped << 1 | 1` in its place, for the interval before the next sample of the thread but this many. A CRC-32 of all that ends the
+//! file.
 
 use std::path::Path;
 
@@ -279,7 +280,7 @@ fn decode(mut rest: &[u8], samples: Option<&SampleTimes>) -> Option<RankCounters
 /// A file of a rank, with times in ticks; empty if there is none, or if it is damaged.
 pub(crate) fn read(folder: &Path, rank: u32, intervals: CounterIntervals) -> Result<RankCounters, Error> {
     let samples = SampleTimes::read(folder, rank, intervals)?;
-    let versions: [checked_file::Version<_>; 2] =
+    let versions: [checked_file::FileVersion<_>; 2] =
         [(MAGIC, &|bytes| decode(bytes, None)), (SAMPLES_MAGIC, &|bytes| decode(bytes, samples.as_ref()))];
     checked_file::read_versions(&folder.join(intervals.file_name(rank)), &versions)
 }

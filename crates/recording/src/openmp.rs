@@ -206,7 +206,7 @@ fn decode_region(rest: &mut &[u8], previous: i64, has_locks: bool) -> Option<Reg
 
 /// The file of a rank, with times in ticks; empty if there is none, or if it is damaged.
 pub(crate) fn read(folder: &Path, rank: u32) -> Result<Vec<RegionExecution>, Error> {
-    let versions: [checked_file::Version<_>; 2] =
+    let versions: [checked_file::FileVersion<_>; 2] =
         [(MAGIC, &|bytes| decode(bytes, true)), (MAGIC_WITHOUT_LOCKS, &|bytes| decode(bytes, false))];
     checked_file::read_versions(&folder.join(file_name(rank)), &versions)
 }

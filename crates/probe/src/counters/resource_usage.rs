@@ -4,7 +4,7 @@
 
 use sintonia_recording::counter_event::MAX_EVENTS;
 
-use super::GroupReading;
+use super::event_group::GroupReading;
 
 /// What is counted, in the order of the values.
 #[derive(Debug, PartialEq, Eq)]
