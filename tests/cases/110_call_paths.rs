@@ -10,6 +10,7 @@ use sintonia_tests::{Mpi, Outcome, Process, for_every_mpi, fresh_dir, record_com
 const PATHS: &str = include_str!("110_call_paths/paths.c");
 const STACKS: &str = include_str!("110_call_paths/stacks.c");
 const PLUGINS: &str = include_str!("110_call_paths/plugins.c");
+const BAD_STACKS: &str = include_str!("110_call_paths/bad_stacks.c");
 
 fn compile(mpi: &Mpi, folder: &Path, source: &str, options: &[&str], name: &str) {
     let file = folder.join("program.c");
@@ -176,5 +177,24 @@ fn c113_a_path_through_an_unloaded_library_is_not_taken_for_one_through_the_next
         let (_, recording) = record(mpi, folder.path(), &[], &[]);
         let expected = [("first_plugin".to_owned(), 20), ("other_plugin".to_owned(), 20)].into();
         assert_eq!(calls_by_caller(&recording, folder.path()), expected);
+    });
+}
+
+#[test]
+fn code_without_unwind_tables_is_named_and_does_no_harm() {
+    for_every_mpi(|mpi| {
+        let folder = fresh_dir();
+        for (options, notes) in [
+            (&["-O2", "-fno-asynchronous-unwind-tables"][..], &["program: it has code without unwind tables"][..]),
+            (&["-O2"], &["program: it has code without unwind tables", "call paths end in generated code"]),
+        ] {
+            compile(mpi, folder.path(), BAD_STACKS, options, "program");
+            let (outcome, recording) = record(mpi, folder.path(), &["--sample", "999"], &[]);
+            assert!(outcome.stdout.contains("sum 600"), "{}", outcome.text());
+            let found = header(&recording)["notes"].to_string();
+            assert!(notes.iter().all(|note| found.contains(note)), "{options:?}: {found}");
+            let calls: u64 = calls_by_caller(&recording, folder.path()).values().sum();
+            assert_eq!(calls, 600);
+        }
     });
 }

@@ -74,25 +74,33 @@ fn assert_shares(outcome: &Outcome, report: &Value) {
     assert!((total("alpha") - expected[0].1).abs() <= 0.03, "{} of {}", total("alpha"), expected[0].1);
 }
 
+/// Bytes of the samples of two ranks, with their counters, if they have any.
+fn bytes_of_samples(recording: &Path) -> u64 {
+    let names = ["00000", "00001"].into_iter().flat_map(|rank| ["samples", "sample-counters"].map(|kind| format!("rank-{rank}.{kind}")));
+    names.filter_map(|name| recording.join(name).metadata().ok()).map(|file| file.len()).sum()
+}
+
 #[test]
 fn c114_functions_take_the_shares_that_the_program_measures() {
     let _guard = alone();
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         compile(mpi, folder.path(), TREE, &[], "tree");
-        let (outcome, recording) = record(mpi, folder.path(), &[], &["./tree", "10"]);
-        let report = report(&recording, folder.path());
-        assert_shares(&outcome, &report);
-        // Two ranks compute 10 s each, by their own clocks.
-        let computation_s = report["computation"]["computation_s"].as_f64().expect("seconds");
-        assert!((18.0..22.0).contains(&computation_s), "{computation_s}");
-        let segment = &report["computation"]["segments"][0];
-        assert_eq!(segment["functions"][0]["function"], "inlined", "{segment}");
-        assert!(matches!(segment["functions"][0]["caller"].as_str(), Some("alpha")), "{segment}");
-        let bytes: u64 =
-            ["00000", "00001"].map(|rank| recording.join(format!("rank-{rank}.samples")).metadata().expect("a file").len()).iter().sum();
-        let samples = computation_s * 99.0;
-        assert!(bytes as f64 <= 12.0 * samples, "{bytes} bytes for some {samples} samples");
+        // Other work on the cores changes what the program measures after it was sampled.
+        retry_assertions(|| {
+            let (outcome, recording) = record(mpi, folder.path(), &["--counters", "page-faults,major-faults"], &["./tree", "10"]);
+            let report = report(&recording, folder.path());
+            assert_shares(&outcome, &report);
+            // Two ranks compute 10 s each, by their own clocks.
+            let computation_s = report["computation"]["computation_s"].as_f64().expect("seconds");
+            assert!((18.0..22.0).contains(&computation_s), "{computation_s}");
+            let segment = &report["computation"]["segments"][0];
+            assert_eq!(segment["functions"][0]["function"], "inlined", "{segment}");
+            assert!(matches!(segment["functions"][0]["caller"].as_str(), Some("alpha")), "{segment}");
+            let bytes = bytes_of_samples(&recording);
+            let samples = computation_s * 99.0;
+            assert!(bytes as f64 <= 12.0 * samples, "{bytes} bytes for some {samples} samples");
+        });
     });
 }
 
@@ -174,8 +182,10 @@ fn c118_where_the_kernel_forbids_events_a_note_says_so_and_a_timer_takes_their_p
         assert!(without["computation"].is_null());
         let notes = without["not_recorded"].to_string();
         assert!(notes.contains("threads were not sampled: the kernel does not allow it without signals"), "{notes}");
-        let (outcome, recording) = record(mpi, folder.path(), &["--sample", "99"], &["./forbid", "./tree", "10"]);
-        assert_shares(&outcome, &report(&recording, folder.path()));
+        retry_assertions(|| {
+            let (outcome, recording) = record(mpi, folder.path(), &["--sample", "99"], &["./forbid", "./tree", "10"]);
+            assert_shares(&outcome, &report(&recording, folder.path()));
+        });
     });
 }
 

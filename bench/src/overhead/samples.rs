@@ -52,11 +52,12 @@ pub(super) fn study(mpi: &Mpi, folder: &Path) -> Result<OverheadStudy, Error> {
     })
 }
 
-/// The samples of a sealed recording, and the bytes that they and their stacks take.
+/// The samples of a sealed recording, and the bytes that they, their counters and their stacks take.
 fn count_samples(folder: &Path, _errors: &str) -> Option<SampleCount> {
     let recording = Recording::open(&folder.join("recording.sin")).ok()?;
     let threads = recording.samples(0).ok()?;
     let bytes = |name: &str| std::fs::metadata(recording.folder().join(name)).map_or(0, |about| about.len());
     let count = threads.iter().map(|thread| thread.samples.len() as u64).sum();
-    Some(SampleCount { count, bytes: bytes("rank-00000.samples") + bytes("stacks.json") })
+    let files = ["rank-00000.samples", "rank-00000.sample-counters", "stacks.json"];
+    Some(SampleCount { count, bytes: files.map(bytes).iter().sum() })
 }

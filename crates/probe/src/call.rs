@@ -105,12 +105,15 @@ pub(crate) unsafe extern "C" fn switch(argument: usize, entry: *const StubEntry,
         if is_inside_call(thread, &raw const level as usize) {
             return;
         }
+        thread.counters.end_segment();
         let now = ticks();
+        thread.counters.enter(now, site);
         thread.recorder.stage(function.id.0, part::VALUE, function.language, site, 0);
         thread.recorder.put(part::VALUE, part::VALUE, level as u32 as u64);
         thread.recorder.publish(now);
         thread.recorder.commit(now);
         process::set_recording_off(level == 0);
+        thread.counters.leave(ticks());
     }));
     if done.is_err() {
         disable_probe();

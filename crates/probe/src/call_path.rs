@@ -7,6 +7,7 @@
 //! In a thread that runs Python, the frames of Python take the place of those of the interpreter ([`joined_path`]), and are compared too.
 
 mod joined_path;
+mod path_ends;
 mod path_tree;
 mod remembered_paths;
 mod unwound_path;
@@ -115,7 +116,8 @@ impl CallPathTracker {
     #[cold]
     fn unwind(&mut self, caller: CallerRegisters) -> usize {
         let unwound = self.stack.has_room_below(caller.stack_pointer).then(|| unwound_path::unwind_whole(caller, self.stack));
-        let Some(unwound) = unwound.flatten() else { return caller.return_address as usize };
+        let Some(mut unwound) = unwound.flatten() else { return caller.return_address as usize };
+        unwound.early_end.take().into_iter().for_each(path_ends::note);
         if self.interpreter.is_none() {
             self.interpreter = python::interpreter(unwound.loaded.loaded);
             self.interpreter.inspect(|interpreter| interpreter.read_frames(&mut self.python));

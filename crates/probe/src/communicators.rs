@@ -5,12 +5,12 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard};
 
 use sintonia_mpi::FunctionId;
 use sintonia_recording::definitions::{DefinitionRecord, LocalCommunicator, LocalGroup, LocalNeighbours, LocalObject, format_ranks};
 use sintonia_recording::raw::{EXTERNAL, NO_OBJECT, PROC_NULL};
 
+use crate::breakable_lock::BreakableLock;
 use crate::clock;
 use crate::library::{CommNeighbors, Handle, ProgramMpi};
 use crate::process;
@@ -109,7 +109,7 @@ impl CommunicatorCache {
         if let Some(known) = self.known(handle) {
             return Some(known);
         }
-        let communicator = lock().get(library, handle)?;
+        let communicator = with_registry(|registry| registry.get(library, handle)).flatten()?;
         self.slots[Self::slot_index(handle)] = communicator;
         Some(communicator)
     }
@@ -138,132 +138,134 @@ struct HandleRegistry {
     groups: HashMap<Vec<i32>, u32>,
     /// The group of world ranks, to which members are translated.
     world_group: Option<Handle>,
+    /// Definitions that are not written yet.
+    definitions: Vec<DefinitionRecord>,
 }
 
-static REGISTRY: Mutex<Option<HandleRegistry>> = Mutex::new(None);
+static REGISTRY: BreakableLock<Option<HandleRegistry>> = BreakableLock::new(None);
 
-struct RegistryGuard(MutexGuard<'static, Option<HandleRegistry>>);
-
-impl std::ops::Deref for RegistryGuard {
-    type Target = HandleRegistry;
-    fn deref(&self) -> &HandleRegistry {
-        self.0.as_ref().expect("made by lock()")
-    }
-}
-
-impl std::ops::DerefMut for RegistryGuard {
-    fn deref_mut(&mut self) -> &mut HandleRegistry {
-        self.0.as_mut().expect("made by lock()")
-    }
-}
-
-fn lock() -> RegistryGuard {
-    let mut guard = REGISTRY.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    guard.get_or_insert_default();
-    RegistryGuard(guard)
+/// Calls a function with the registry, and writes what it has defined. `None` if the registry is locked for ever.
+fn with_registry<R>(action: impl FnOnce(&mut HandleRegistry) -> R) -> Option<R> {
+    let mut locked = REGISTRY.lock()?;
+    let registry = locked.get_or_insert_default();
+    let result = action(registry);
+    let definitions = std::mem::take(&mut registry.definitions);
+    // Writing takes long, and a signal handler may jump out of it: the lock would never be released.
+    drop(locked);
+    definitions.iter().for_each(process::define);
+    Some(result)
 }
 
 /// Registers the predefined communicators: 0 is the world, 1 is `MPI_COMM_SELF`.
 pub(crate) fn register_predefined(library: &ProgramMpi) {
-    let mut registry = lock();
-    if registry.world_group.is_none() {
-        registry.world_group = library.group(library.comm_world, false);
-    }
-    registry.define(library, library.comm_world, "MPI_COMM_WORLD", None, 0);
-    registry.define(library, library.comm_self, "MPI_COMM_SELF", None, 0);
+    with_registry(|registry| {
+        if registry.world_group.is_none() {
+            registry.world_group = library.group(library.comm_world, false);
+        }
+        registry.define(library, library.comm_world, "MPI_COMM_WORLD", None, 0);
+        registry.define(library, library.comm_self, "MPI_COMM_SELF", None, 0);
+    });
 }
 
 /// Forgets all handles: the program may have freed and created others while its calls were not observed.
 pub(crate) fn forget_handles() {
-    let mut registry = lock();
-    *registry = HandleRegistry { world_group: registry.world_group, ..HandleRegistry::default() };
+    with_registry(|registry| *registry = HandleRegistry { world_group: registry.world_group, ..HandleRegistry::default() });
     FREED.fetch_add(1, Ordering::Release);
 }
 
 /// Starts without `MPI_COMM_WORLD`: the program uses sessions.
 pub(crate) fn register_session(library: &ProgramMpi, session: Handle) {
-    let mut registry = lock();
-    if registry.world_group.is_none() {
-        registry.world_group = library.session_group(session);
-        registry.next = registry.next.max(2);
-    }
+    with_registry(|registry| {
+        if registry.world_group.is_none() {
+            registry.world_group = library.session_group(session);
+            registry.next = registry.next.max(2);
+        }
+    });
 }
 
 /// Size of the world and rank of this process, from its group.
 pub(crate) fn world_from_group(library: &ProgramMpi) -> Option<(i32, i32)> {
-    let group = lock().world_group?;
+    let group = with_registry(|registry| registry.world_group)??;
     library.group_size_and_rank(group)
 }
 
 /// A call has created a communicator: returns its id.
 pub(crate) fn created(library: &ProgramMpi, handle: Handle, parent: Option<u32>, made_by: FunctionId) -> u32 {
-    let mut registry = lock();
-    let sequence = registry.next_child(parent);
-    if handle == library.comm_null || handle == 0 {
-        return NO_OBJECT;
-    }
-    registry.define(library, handle, made_by.name(), parent, sequence).map_or(NO_OBJECT, |c| c.id)
+    let id = with_registry(|registry| {
+        let sequence = registry.next_child(parent);
+        if handle == library.comm_null || handle == 0 {
+            return None;
+        }
+        registry.define(library, handle, made_by.name(), parent, sequence).map(|communicator| communicator.id)
+    });
+    id.flatten().unwrap_or(NO_OBJECT)
 }
 
 /// A nonblocking call will have created a communicator when its request completes.
 pub(crate) fn creation_started(handle: Handle, parent: Option<u32>, made_by: FunctionId) {
-    let mut registry = lock();
-    let sequence = registry.next_child(parent);
-    registry.pending.insert(handle, CommunicatorOrigin { parent, created_by: made_by, sequence });
+    with_registry(|registry| {
+        let sequence = registry.next_child(parent);
+        registry.pending.insert(handle, CommunicatorOrigin { parent, created_by: made_by, sequence });
+    });
 }
 
 /// The id of a communicator that is about to be freed, if any call has used it.
 pub(crate) fn communicator_id(handle: Handle) -> u32 {
-    lock().communicators.get(&handle).map_or(NO_OBJECT, |communicator| communicator.id)
+    with_registry(|registry| registry.communicators.get(&handle).map(|known| known.id)).flatten().unwrap_or(NO_OBJECT)
 }
 
 /// A communicator has been freed: removes it, unless another thread already got the same handle for a new one.
 pub(crate) fn communicator_freed(handle: Handle, id: u32) {
-    let mut registry = lock();
-    if registry.communicators.get(&handle).is_some_and(|communicator| communicator.id == id) {
-        registry.communicators.remove(&handle);
-        FREED.fetch_add(1, Ordering::Release);
-    }
+    with_registry(|registry| {
+        if registry.communicators.get(&handle).is_some_and(|communicator| communicator.id == id) {
+            registry.communicators.remove(&handle);
+            FREED.fetch_add(1, Ordering::Release);
+        }
+    });
 }
 
 /// A matched probe has returned a message: stores its communicator.
 pub(crate) fn message_taken(message: Handle, communicator: u32) {
-    lock().messages.insert(message, communicator);
+    with_registry(|registry| registry.messages.insert(message, communicator));
 }
 
 /// A matched message is about to be received: returns the id of its communicator and removes it.
 pub(crate) fn message_received(message: Handle) -> u32 {
-    lock().messages.remove(&message).unwrap_or(NO_OBJECT)
+    with_registry(|registry| registry.messages.remove(&message)).flatten().unwrap_or(NO_OBJECT)
 }
 
 /// A window or file was created on a communicator: returns its id.
 pub(crate) fn object_created(kind: &'static str, handle: Handle, communicator: Option<u32>, path: Option<String>) -> u32 {
-    let mut registry = lock();
-    let id = registry.next_id();
-    registry.objects(kind).insert(handle, id);
-    process::define(&DefinitionRecord::Object(LocalObject { id, kind: kind.into(), communicator, path }));
-    id
+    let id = with_registry(|registry| {
+        let id = registry.next_id();
+        registry.objects(kind).insert(handle, id);
+        registry.definitions.push(DefinitionRecord::Object(LocalObject { id, kind: kind.into(), communicator, path }));
+        id
+    });
+    id.unwrap_or(NO_OBJECT)
 }
 
 /// The id of a window or file.
 pub(crate) fn object(kind: &'static str, handle: Handle) -> u32 {
-    lock().objects(kind).get(&handle).copied().unwrap_or(NO_OBJECT)
+    with_registry(|registry| registry.objects(kind).get(&handle).copied()).flatten().unwrap_or(NO_OBJECT)
 }
 
 /// A window or file has been freed: removes it, unless another thread already got the same handle for a new one.
 pub(crate) fn object_freed(kind: &'static str, handle: Handle, id: u32) {
-    let mut registry = lock();
-    let objects = registry.objects(kind);
-    if objects.get(&handle) == Some(&id) {
-        objects.remove(&handle);
-    }
+    with_registry(|registry| {
+        let objects = registry.objects(kind);
+        if objects.get(&handle) == Some(&id) {
+            objects.remove(&handle);
+        }
+    });
 }
 
 /// The id of a group that MPI has just accepted. Handles may be reused after a free, so groups are identified by their members.
 pub(crate) fn group(library: &ProgramMpi, handle: Handle) -> Option<u32> {
-    let mut registry = lock();
-    let members = registry.to_world_ranks(library, handle)?;
-    Some(registry.group(members))
+    with_registry(|registry| {
+        let members = registry.to_world_ranks(library, handle)?;
+        Some(registry.group(members))
+    })?
 }
 
 impl HandleRegistry {
@@ -272,7 +274,7 @@ impl HandleRegistry {
             return *known;
         }
         let id = self.groups.len() as u32;
-        process::define(&DefinitionRecord::Group(LocalGroup { id, members: format_ranks(&members) }));
+        self.definitions.push(DefinitionRecord::Group(LocalGroup { id, members: format_ranks(&members) }));
         self.groups.insert(members, id);
         id
     }
@@ -331,7 +333,7 @@ impl HandleRegistry {
             // The handle belonged to another communicator, which a thread is just about to remove.
             FREED.fetch_add(1, Ordering::Release);
         }
-        process::define(&DefinitionRecord::Communicator(LocalCommunicator {
+        self.definitions.push(DefinitionRecord::Communicator(LocalCommunicator {
             id,
             parent,
             made_by: made_by.into(),
@@ -384,6 +386,12 @@ mod tests {
         assert_eq!(object("window", 70), second);
         object_freed("window", 70, second);
         assert_eq!(object("window", 70), NO_OBJECT);
+        // Not in a test of its own: there is one registry for all.
+        let locked = REGISTRY.lock();
+        let unknown = std::thread::spawn(|| (object_created("window", 71, None, None), object("window", 71)));
+        assert_eq!(unknown.join().unwrap(), (NO_OBJECT, NO_OBJECT), "nobody waits for ever");
+        drop(locked);
+        assert_ne!(object_created("window", 71, None, None), NO_OBJECT);
     }
 
     #[test]

@@ -8,13 +8,13 @@
 use std::collections::HashMap;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
 
 use sintonia_recording::raw::file_io::{
     ACCESS_MAGIC, ACCESS_WORDS, COUNTER_MAGIC, CounterKey, CounterRecord, FileCounters, OTHER_THREADS, PIECE_RECORDS, RawAccess, size_class,
 };
 
 use crate::block_region::{allocate_bytes, is_mappable, map};
+use crate::breakable_lock::{BreakableGuard, BreakableLock};
 use crate::cancellation::CancellationGuard;
 use crate::clock::{self, nanoseconds, ticks};
 use crate::process;
@@ -256,15 +256,14 @@ fn add_time(counters: &mut FileCounters, access: &FileCall, bytes: u64) {
 }
 
 /// All records.
-static TABLE: Mutex<Option<RecordTable>> = Mutex::new(None);
+static TABLE: BreakableLock<Option<RecordTable>> = BreakableLock::new(None);
 
 /// The table, unless another thread holds it for long, or this thread must not wait for it.
 fn table(may_allocate: impl FnOnce() -> bool) -> Option<TableGuard> {
-    let allowed = may_allocate();
-    allowed.then(|| TableGuard(TABLE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())))
+    if may_allocate() { TABLE.lock().map(TableGuard) } else { None }
 }
 
-struct TableGuard(MutexGuard<'static, Option<RecordTable>>);
+struct TableGuard(BreakableGuard<'static, Option<RecordTable>>);
 
 impl TableGuard {
     fn record(&mut self, key: [u64; 2]) -> Option<RecordRef> {

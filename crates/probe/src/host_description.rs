@@ -3,11 +3,10 @@
 //! One process of each host reads all of it. The others read what costs little: a host with hundreds of processors has as many files, and
 //! as many ranks that would read them at the same time.
 
-use std::sync::{Mutex, MutexGuard};
-
 use sintonia_recording::definitions::DefinitionRecord;
 use sintonia_recording::host::{CacheDescription, HostDescription};
 
+use crate::breakable_lock::BreakableLock;
 use crate::control_group::GroupLimits;
 use crate::process;
 use crate::processor_set;
@@ -17,11 +16,7 @@ use crate::system_files::{KernelFiles, SystemFiles};
 const MAX_CACHES: u32 = 16;
 
 /// What was read at the start, for the end.
-static AT_START: Mutex<Option<(HostDescription, GroupLimits)>> = Mutex::new(None);
-
-fn at_start() -> MutexGuard<'static, Option<(HostDescription, GroupLimits)>> {
-    AT_START.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
+static AT_START: BreakableLock<Option<(HostDescription, GroupLimits)>> = BreakableLock::new(None);
 
 /// Defines the host and the limits of this process, when recording starts.
 pub(crate) fn define(name: &str) {
@@ -36,13 +31,15 @@ pub(crate) fn define(name: &str) {
     if let Some(limits) = limits.until_now(&KernelFiles) {
         process::define(&DefinitionRecord::Limits(limits));
     }
-    *at_start() = Some((host, limits));
+    if let Some(mut at_start) = AT_START.lock() {
+        *at_start = Some((host, limits));
+    }
 }
 
 /// Defines what has changed since: load, and time for which a quota stopped the process.
 pub(crate) fn define_end() {
-    let at_start = at_start();
-    let Some((host, limits)) = at_start.as_ref() else { return };
+    let at_start = AT_START.lock();
+    let Some((host, limits)) = at_start.as_ref().and_then(|at_start| at_start.as_ref()) else { return };
     process::define(&DefinitionRecord::Host(HostDescription { load_at_end: load(&KernelFiles), ..host.clone() }));
     if let Some(limits) = limits.until_now(&KernelFiles) {
         process::define(&DefinitionRecord::Limits(limits));

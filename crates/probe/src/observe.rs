@@ -230,7 +230,7 @@ fn leave_rare(call: &mut CallObserver) {
         FunctionRole::CommunicatorCreate => record_communicator(call),
         FunctionRole::WindowCreate => record_object(call, "window", HandleKind::Window, None),
         FunctionRole::FileOpen => {
-            let path = settings().file_io.then(|| file_path::of_opened_file(call)).flatten();
+            let path = settings().file_io.then(|| file_path::opened_path(call)).flatten();
             record_object(call, "file", HandleKind::File, path);
         }
         FunctionRole::CommunicatorFree | FunctionRole::WindowFree | FunctionRole::FileClose => forget_object(call),

@@ -19,6 +19,7 @@ use sintonia_recording::raw::off_cpu::{MAGIC, NO_THREAD, RECORD_WORDS, RawInterv
 use self::counters::{OffCpuSums, SHORTEST_NS, SchedulerChange, SchedulerCounters};
 use self::switch_ring::{ContextSwitch, SwitchRing};
 use self::tripwire::RseqTripwire;
+use crate::cancellation::CancellationGuard;
 use crate::clock::{self, nanoseconds, ticks};
 use crate::process::{self, ProcessState};
 use crate::record_stream::RecordStream;
@@ -210,6 +211,8 @@ impl OffCpuMonitor {
 
     #[cold]
     fn record(&mut self, begin: u64, end: u64) {
+        // Reading and writing files are cancellation points.
+        let _guard = CancellationGuard::new();
         let begin = if self.is_polled() { self.since } else { begin };
         if self.is_polled() {
             if end.saturating_sub(begin) < POLL_TICKS {

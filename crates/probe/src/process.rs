@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, Ordering};
@@ -79,7 +79,7 @@ pub(crate) fn create_definitions(folder: PathBuf, host: &str, pid: u32) -> bool 
     let Some((name, file)) = (0..100).find_map(|again: u32| {
         let name = if again == 0 { format!("{host}-{pid}") } else { format!("{host}-{pid}.{again}") };
         let file = File::options().create_new(true).append(true).open(folder.join(format!("{name}.defs"))).ok()?;
-        Some((name, file))
+        Some((name, File::from(move_from_standard_streams(file.into())?)))
     }) else {
         return false;
     };
@@ -211,12 +211,26 @@ pub(crate) fn write_memory() {
     }
 }
 
-/// Whether a descriptor is in the lower half of what the process may open: the rest is left to the program.
-pub(crate) fn is_spare(file: &impl AsRawFd) -> bool {
+/// Moves a file that is kept open away from the descriptors of the standard streams: a program may be started without them, and what it
+/// reads or prints would be the file. `None` if there is no other descriptor.
+pub(crate) fn move_from_standard_streams(file: OwnedFd) -> Option<OwnedFd> {
+    const FIRST: RawFd = 3;
+    if file.as_raw_fd() >= FIRST {
+        return Some(file);
+    }
+    // SAFETY: duplicates a descriptor that is open.
+    let moved = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, FIRST) };
+    // SAFETY: a new descriptor, which nothing else owns.
+    (moved >= 0).then(|| unsafe { OwnedFd::from_raw_fd(moved) })
+}
+
+/// The file with a descriptor that the program can spare: none of the standard streams, and in the lower half of what the process may open.
+pub(crate) fn to_spare_descriptor<F: Into<OwnedFd> + From<OwnedFd>>(file: F) -> Option<F> {
+    let file = move_from_standard_streams(file.into())?;
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is valid for writes.
     let known = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } == 0;
-    known && (file.as_raw_fd() as u64) < limit.rlim_cur / 2
+    (known && (file.as_raw_fd() as u64) < limit.rlim_cur / 2).then(|| file.into())
 }
 
 /// Whether a file of this size is within RLIMIT_FSIZE; exceeding it would raise a signal in the program.
@@ -224,4 +238,24 @@ pub(crate) fn fits_file_limit(bytes: usize) -> bool {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is valid for writes.
     unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) != 0 || bytes as u64 <= limit.rlim_cur }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_are_kept_are_none_of_the_standard_streams() {
+        let file = File::open("/proc/self/maps").unwrap();
+        // SAFETY: as if the program had been started without standard input, which this test does not use.
+        let input = unsafe {
+            assert_eq!(libc::dup2(file.as_raw_fd(), 0), 0);
+            File::from_raw_fd(0)
+        };
+        let moved = to_spare_descriptor(input).unwrap();
+        assert!(moved.as_raw_fd() > 2, "{}", moved.as_raw_fd());
+        assert!(moved.metadata().unwrap().is_file());
+        let number = file.as_raw_fd();
+        assert_eq!(to_spare_descriptor(file).map(|file| file.as_raw_fd()), Some(number), "others stay");
+    }
 }

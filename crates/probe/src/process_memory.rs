@@ -2,20 +2,15 @@
 //!
 //! Two readings of `/proc/self/status`, one after `MPI_Init` and one at the end. The kernel keeps the largest size.
 
-use std::sync::{Mutex, MutexGuard};
-
 use sintonia_recording::definitions::DefinitionRecord;
 use sintonia_recording::host::ProcessMemory;
 
+use crate::breakable_lock::BreakableLock;
 use crate::process;
 use crate::system_files::{KernelFiles, SystemFiles};
 
 /// The reading after `MPI_Init`.
-static AFTER_INIT: Mutex<Option<MemoryReading>> = Mutex::new(None);
-
-fn after_init() -> MutexGuard<'static, Option<MemoryReading>> {
-    AFTER_INIT.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
+static AFTER_INIT: BreakableLock<Option<MemoryReading>> = BreakableLock::new(None);
 
 /// Sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,12 +23,15 @@ struct MemoryReading {
 
 /// `MPI_Init` has succeeded.
 pub(crate) fn initialized() {
-    *after_init() = MemoryReading::read(&KernelFiles);
+    if let Some(mut after_init) = AFTER_INIT.lock() {
+        *after_init = MemoryReading::read(&KernelFiles);
+    }
 }
 
 /// Defines what this process has used until now, if the kernel tells and `MPI_Init` was seen.
 pub(crate) fn define() {
-    let Some((before, now)) = (*after_init()).zip(MemoryReading::read(&KernelFiles)) else { return };
+    let before = AFTER_INIT.lock().and_then(|reading| *reading);
+    let Some((before, now)) = before.zip(MemoryReading::read(&KernelFiles)) else { return };
     process::define(&DefinitionRecord::Memory(before.growth_until(now)));
 }
 

@@ -87,9 +87,12 @@ struct ThreadSampler {
     ring: Option<SampleRing>,
     /// The timer, if samples come from one.
     timer: Option<SampleTimer>,
-    /// The counters that samples have, if they come from an event, and those of the last sample.
+    /// The counters that samples have, if they come from an event.
     counters: Option<Arc<EventGroup>>,
-    counted: Option<GroupReading>,
+    /// For how long the counters were not counted when the ring was opened.
+    not_counted_ns: u64,
+    /// The counters of the last sample.
+    last_reading: Option<GroupReading>,
 }
 
 impl ThreadSampler {
@@ -100,7 +103,7 @@ impl ThreadSampler {
             SamplingMechanism::Timer { period_ns, interpreter } => SampleTimer::start(period_ns, interpreter),
         };
         let (timer, ring) = started.map(|(timer, ring)| (timer, SampleRing::of_handler(ring))).unzip();
-        ThreadSampler { id: thread_id(), ring, timer, counters: None, counted: None }
+        ThreadSampler { id: thread_id(), ring, timer, counters: None, not_counted_ns: 0, last_reading: None }
     }
 
     /// Opens the ring of the event, if there is none yet.
@@ -108,13 +111,28 @@ impl ThreadSampler {
         if let SamplingMechanism::Event(mode) = source
             && self.ring.is_none()
         {
-            self.counters = counters::group_of(self.id);
-            self.ring = SampleRing::open(mode, self.id, self.counters.as_deref());
-            self.counted = None;
+            self.open_with(mode, counters::open_group(self.id));
         }
     }
 
-    /// Goes on without counters: a group that is not counted has no samples either.
+    /// Opens the ring with counters, or without if the event of the samples cannot be counted together with them.
+    fn open_with(&mut self, mode: SampleMode, counters: Option<Arc<EventGroup>>) {
+        self.ring = SampleRing::open(mode, self.id, counters.as_deref());
+        self.counters = counters.filter(|_| self.ring.is_some());
+        if self.ring.is_none() {
+            self.ring = SampleRing::open(mode, self.id, None);
+        }
+        self.not_counted_ns = self.counters.as_ref().and_then(|group| group.read_file()).map_or(0, |reading| reading.not_counted_ns);
+        self.last_reading = None;
+    }
+
+    /// Whether the counters were not counted for some time, of which there are no samples that would tell.
+    fn has_lost_counters(&self) -> bool {
+        let reading = self.counters.as_ref().and_then(|group| group.read_file());
+        reading.is_some_and(|reading| reading.not_counted_ns > self.not_counted_ns)
+    }
+
+    /// Goes on without counters: the event of the samples is a member of their group, and takes none while the group is not counted.
     fn reopen_without_counters(&mut self, source: SamplingMechanism) {
         if let (SamplingMechanism::Event(mode), Some(ring)) = (source, self.ring.take()) {
             ring.close();
@@ -220,9 +238,7 @@ pub(crate) fn attach() {
     }
     let id = thread_id();
     with_sampler(|sampler| {
-        if sampler.threads.iter().all(|thread| thread.id != id) {
-            let thread = ThreadSampler::current(sampler.source);
-            sampler.threads.push(thread);
+        if sampler.add_thread(id, REMOVE.is_registered()) {
             remove_at_thread_exit();
         }
     });
@@ -268,7 +284,18 @@ impl Sampler {
         }
     }
 
-    /// Ends the samples of the calling thread.
+    /// Begins to sample the calling thread; `false` if it is sampled. An earlier thread with the same id may not have been removed: the lock
+    /// was not released for long when it ended.
+    fn add_thread(&mut self, id: libc::pid_t, is_sampled: bool) -> bool {
+        if is_sampled {
+            return false;
+        }
+        self.remove(id);
+        self.threads.push(ThreadSampler::current(self.source));
+        true
+    }
+
+    /// Ends the samples of a thread that ends.
     fn remove(&mut self, id: libc::pid_t) {
         let Some(index) = self.threads.iter().position(|thread| thread.id == id) else { return };
         self.drain(index);
@@ -301,6 +328,9 @@ impl Sampler {
 
     /// Takes the samples of a thread out of its ring and writes them.
     fn drain(&mut self, index: usize) {
+        if self.threads[index].ring.as_ref().is_some_and(SampleRing::is_empty) && self.threads[index].has_lost_counters() {
+            self.continue_without_counters(index);
+        }
         let ThreadSampler { id, ring: Some(ring), .. } = &mut self.threads[index] else { return };
         if ring.is_empty() {
             return;
@@ -327,7 +357,7 @@ impl Sampler {
             let ticks = clock::ticks_at(stack.time_ns, now_ns, now_ticks);
             self.stream.append(RawSampleRecord::Sample(RawSample { ticks, thread, frame, in_kernel, in_mpi, is_truncated }).to_words());
             let Some(now) = stack.counters else { continue };
-            let before = self.threads[index].counted.replace(now);
+            let before = self.threads[index].last_reading.replace(now);
             match before.map(|before| now.since(&before)) {
                 Some(Some(counts)) => self.stream.append(RawSampleRecord::Counts(counts).to_words()),
                 Some(None) => is_interrupted = true,
@@ -335,13 +365,17 @@ impl Sampler {
             }
         }
         if is_interrupted {
-            process::note("samples of some threads have no counters: other tools use the counters of the processor");
-            self.threads[index].reopen_without_counters(self.source);
+            self.continue_without_counters(index);
         }
         if let Some(lost @ 1..) = lost {
             let samples = lost.min(u32::MAX.into()) as u32;
             self.stream.append(RawSampleRecord::Lost { ticks: now_ticks, thread, samples }.to_words());
         }
+    }
+
+    fn continue_without_counters(&mut self, index: usize) {
+        process::note("samples of some threads have no counters: other tools use the counters of the processor");
+        self.threads[index].reopen_without_counters(self.source);
     }
 
     /// Defines files before the frames in them.
@@ -388,5 +422,41 @@ fn joined_frames(stack: &UnwoundStack, interpreter: Option<&PythonInterpreter>) 
     let Some(interpreter) = interpreter.filter(|_| !stack.python.is_empty()) else { return stack.addresses.clone() };
     let below = interpreter.frames_below_python(stack.addresses.iter().copied());
     let lines = stack.python.iter().filter_map(|frame| interpreter.sampled_line(*frame));
-    below.chain(lines.map(|line| python_address(line_numbers::number_of(line)))).collect()
+    below.chain(lines.filter_map(line_numbers::number_of).map(python_address)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::perf_event::TASK_CLOCK;
+
+    fn open_group() -> Option<Arc<EventGroup>> {
+        EventGroup::open(&[TASK_CLOCK], 0).ok().map(Arc::new)
+    }
+
+    #[test]
+    fn a_thread_that_was_not_removed_is_replaced_by_the_next_one_with_its_id() {
+        let Some(mode) = SampleMode::find(1_000_000) else { return };
+        let mut sampler = Sampler::new(SamplingMechanism::Event(mode));
+        let id = thread_id();
+        assert!(sampler.add_thread(id, false));
+        sampler.threads[0].open_with(mode, None);
+        assert!(!sampler.add_thread(id, true) && sampler.threads[0].ring.is_some(), "the same thread");
+        assert!(sampler.add_thread(id, false));
+        assert_eq!(sampler.threads.len(), 1);
+        assert!(sampler.threads[0].ring.is_none(), "its ring is opened anew");
+    }
+
+    #[test]
+    fn samples_go_on_without_counters_that_they_cannot_have() {
+        let Some(mode) = SampleMode::find(1_000_000) else { return };
+        // A group takes events of its own thread only.
+        let Some(of_another_thread) = std::thread::spawn(open_group).join().unwrap() else { return };
+        let mut thread = ThreadSampler::current(SamplingMechanism::Event(mode));
+        thread.open_with(mode, Some(of_another_thread));
+        assert!(thread.ring.is_some() && thread.counters.is_none());
+        thread.open_with(mode, open_group());
+        assert!(thread.ring.is_some() && thread.counters.is_some());
+        assert!(!thread.has_lost_counters());
+    }
 }

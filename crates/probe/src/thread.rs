@@ -4,11 +4,11 @@
 //! TLS block). Nothing in it is shared: a recorded call accesses memory of its own thread only.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 
 use sintonia_recording::definitions::{DefinitionRecord, ThreadDefinition};
 use sintonia_recording::raw::NonLocalExit;
 
+use crate::breakable_lock::BreakableLock;
 use crate::call_path::CallPathTracker;
 use crate::cancellation::CancellationGuard;
 use crate::clock::ticks;
@@ -153,7 +153,7 @@ pub(crate) fn existing() -> Option<&'static mut ThreadState> {
 }
 
 /// States of ended threads, for reuse: bounds the memory of a program that keeps creating threads.
-static IDLE_THREADS: Mutex<Vec<IdleThread>> = Mutex::new(Vec::new());
+static IDLE_THREADS: BreakableLock<Vec<IdleThread>> = BreakableLock::new(Vec::new());
 
 struct IdleThread(*mut ThreadState);
 
@@ -173,7 +173,7 @@ fn attach() -> Option<&'static mut ThreadState> {
 }
 
 fn try_attach() -> Option<&'static mut ThreadState> {
-    let idle = IDLE_THREADS.lock().ok()?.pop();
+    let idle = IDLE_THREADS.lock()?.pop();
     let thread = match idle {
         Some(IdleThread(thread)) => thread,
         None => {
@@ -194,7 +194,7 @@ fn try_attach() -> Option<&'static mut ThreadState> {
                 resolved: Vec::with_capacity(64),
                 statuses: Vec::with_capacity(64),
             }));
-            ALL_THREADS.lock().ok()?.push(IdleThread(thread));
+            ALL_THREADS.lock()?.push(IdleThread(thread));
             thread
         }
     };
@@ -229,17 +229,18 @@ unsafe extern "C" fn release(thread: *mut libc::c_void) {
     if process::state() == ProcessState::Recording {
         thread_usage::release(state.number);
     }
-    if let Ok(mut idle) = IDLE_THREADS.lock() {
+    if let Some(mut idle) = IDLE_THREADS.lock() {
         idle.push(IdleThread(thread.cast()));
     }
 }
 
 /// All states ever created, to be finished at the end.
-static ALL_THREADS: Mutex<Vec<IdleThread>> = Mutex::new(Vec::new());
+static ALL_THREADS: BreakableLock<Vec<IdleThread>> = BreakableLock::new(Vec::new());
 
 /// Writes what would be lost with the process. Other threads are no longer in MPI calls, or will not be recorded.
 pub(crate) fn finish_all() {
-    for IdleThread(thread) in ALL_THREADS.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).iter() {
+    let Some(threads) = ALL_THREADS.lock() else { return };
+    for IdleThread(thread) in threads.iter() {
         // SAFETY: states are never freed.
         unsafe {
             (**thread).recorder.finish();

@@ -14,6 +14,12 @@ impl ThreadExitHook {
         ThreadExitHook { run, key: OnceLock::new() }
     }
 
+    /// Whether the function is called when the calling thread ends.
+    pub(crate) fn is_registered(&self) -> bool {
+        // SAFETY: the key was created in `register`.
+        self.key.get().copied().flatten().is_some_and(|key| !unsafe { libc::pthread_getspecific(key) }.is_null())
+    }
+
     /// Calls the function with a value when the calling thread ends; null: does not call it.
     pub(crate) fn register(&self, value: *mut c_void) {
         let key = self.key.get_or_init(|| {

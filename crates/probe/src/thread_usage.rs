@@ -5,21 +5,17 @@
 
 use std::fs;
 use std::str::FromStr;
-use std::sync::{Mutex, MutexGuard};
 
 use sintonia_recording::definitions::DefinitionRecord;
 use sintonia_recording::host::ThreadUsage;
 
+use crate::breakable_lock::BreakableLock;
 use crate::clock;
 use crate::process;
 use crate::processor_set;
 
 /// The accounts of all threads that were ever attached.
-static ACCOUNTS: Mutex<Vec<UsageAccount>> = Mutex::new(Vec::new());
-
-fn accounts() -> MutexGuard<'static, Vec<UsageAccount>> {
-    ACCOUNTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
+static ACCOUNTS: BreakableLock<Vec<UsageAccount>> = BreakableLock::new(Vec::new());
 
 /// What the threads with one number used: a number is given to another thread when its thread has ended.
 #[derive(Default)]
@@ -46,7 +42,7 @@ struct UsageReading {
 pub(crate) fn attach(number: u16, thread: libc::pid_t) {
     let affinity = processor_set::affinity(0).unwrap_or_default();
     let running = Some((thread, UsageReading::of_this_thread(thread)));
-    let mut accounts = accounts();
+    let Some(mut accounts) = ACCOUNTS.lock() else { return };
     if let Some(account) = accounts.iter_mut().find(|account| account.ended.thread == number) {
         account.running = running;
         return;
@@ -61,7 +57,7 @@ pub(crate) fn attach(number: u16, thread: libc::pid_t) {
 pub(crate) fn initialized() {
     let Some(affinity) = processor_set::affinity(0) else { return };
     let this = thread_id();
-    let mut accounts = accounts();
+    let Some(mut accounts) = ACCOUNTS.lock() else { return };
     let Some(account) = accounts.iter_mut().find(|account| account.running.is_some_and(|(thread, _)| thread == this)) else { return };
     if account.ended.affinity != affinity {
         account.ended.affinity = affinity;
@@ -72,7 +68,7 @@ pub(crate) fn initialized() {
 /// Closes the account of the calling thread, which has this number and is about to end.
 pub(crate) fn release(number: u16) {
     let affinity = processor_set::affinity(0);
-    let mut accounts = accounts();
+    let Some(mut accounts) = ACCOUNTS.lock() else { return };
     let Some(account) = accounts.iter_mut().find(|account| account.ended.thread == number) else { return };
     let Some((thread, start)) = account.running.take() else { return };
     add_usage(&mut account.ended, &start, &UsageReading::of_this_thread(thread), affinity);
@@ -81,7 +77,8 @@ pub(crate) fn release(number: u16) {
 /// Defines what all threads have used until now.
 pub(crate) fn define_all() {
     let this = thread_id();
-    for account in accounts().iter() {
+    let Some(accounts) = ACCOUNTS.lock() else { return };
+    for account in accounts.iter() {
         let mut usage = account.ended.clone();
         if let Some((thread, start)) = account.running {
             let now = if thread == this { Some(UsageReading::of_this_thread(thread)) } else { UsageReading::of_other_thread(thread) };

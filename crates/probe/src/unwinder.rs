@@ -3,11 +3,15 @@
 //! The list of files is read inside `dl_iterate_phdr`: the dynamic linker's lock keeps other threads from unloading one. Stacks of other
 //! threads are unwound under that lock, too.
 
-use std::ffi::{c_int, c_void};
+mod table_index;
+
+use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
 
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Module, MustNotAllocateDuringUnwind, Unwinder};
+
+use self::table_index::TableIndex;
 
 /// Most frames of a stack; of a deeper one the innermost are recorded.
 pub(crate) const MAX_FRAMES: usize = 64;
@@ -109,13 +113,31 @@ pub(crate) struct StackUnwinder {
     rules: CacheX86_64<MustNotAllocateDuringUnwind>,
     /// Addresses of code, in order.
     code: Vec<Range<u64>>,
+    files: Vec<LoadedFile>,
     loaded: LoadedFiles,
+}
+
+/// A file with code.
+struct LoadedFile {
+    /// Its path; empty for the program itself.
+    path: String,
+    code: Vec<Range<u64>>,
+    index: Option<TableIndex>,
+}
+
+/// Code of which no table tells who called it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum UndescribedCode {
+    /// In this file.
+    InFile(String),
+    /// In no file.
+    Generated,
 }
 
 impl StackUnwinder {
     pub(crate) fn new() -> StackUnwinder {
         let (unwinder, rules) = (UnwinderX86_64::new(), CacheX86_64::new_in());
-        StackUnwinder { unwinder, rules, code: Vec::new(), loaded: LoadedFiles::default() }
+        StackUnwinder { unwinder, rules, code: Vec::new(), files: Vec::new(), loaded: LoadedFiles::default() }
     }
 
     /// The files that were loaded at the last update.
@@ -129,7 +151,11 @@ impl StackUnwinder {
             // SAFETY: the linker passes a valid description, and `unwinder` points to the caller's.
             let (info, unwinder) = unsafe { (&*info, &mut *unwinder.cast::<StackUnwinder>()) };
             unwinder.code.extend(code_of(info));
-            if let Some(module) = module_of(info) {
+            let (module, index) = module_of(info).unzip();
+            // SAFETY: the linker gives a text, or none.
+            let path = (!info.dlpi_name.is_null()).then(|| unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy().into_owned());
+            unwinder.files.push(LoadedFile { path: path.unwrap_or_default(), code: code_of(info).collect(), index });
+            if let Some(module) = module {
                 unwinder.unwinder.add_module(module);
             }
             0
@@ -146,6 +172,23 @@ impl StackUnwinder {
     pub(crate) fn code_at(&self, address: u64) -> Option<&Range<u64>> {
         let after = self.code.partition_point(|code| code.start <= address);
         self.code[..after].last().filter(|code| code.contains(&address))
+    }
+
+    /// If unwinding has ended early: the innermost code of which no table tells who called it. To be called in [`while_loaded`], with return
+    /// addresses.
+    pub(crate) fn undescribed_code(&self, addresses: &[u64]) -> Option<UndescribedCode> {
+        let undescribed = |address: &u64| {
+            // The instruction of the call.
+            let call = address.wrapping_sub(1);
+            match self.files.iter().find(|file| file.code.iter().any(|code| code.contains(&call))) {
+                None => Some(UndescribedCode::Generated),
+                Some(file) if file.index.as_ref().is_some_and(|index| index.describes(call)) => None,
+                Some(file) => Some(UndescribedCode::InFile(file.name())),
+            }
+        };
+        // Behind code without a table there may be some that has one: frame pointers were followed.
+        undescribed(addresses.last()?)?;
+        addresses.iter().find_map(undescribed)
     }
 
     /// Unwinds as far as it goes; `read` gives the words of the stack.
@@ -181,6 +224,15 @@ impl StackUnwinder {
     }
 }
 
+impl LoadedFile {
+    fn name(&self) -> String {
+        match self.path.rsplit('/').next() {
+            Some(name) if !name.is_empty() => name.to_owned(),
+            _ => "the program".to_owned(),
+        }
+    }
+}
+
 /// The addresses of a loaded file's code.
 fn code_of(info: &libc::dl_phdr_info) -> impl Iterator<Item = Range<u64>> {
     // SAFETY: the linker describes the program headers of a loaded file.
@@ -190,8 +242,8 @@ fn code_of(info: &libc::dl_phdr_info) -> impl Iterator<Item = Range<u64>> {
     code.map(move |load| base + load.p_vaddr..base + load.p_vaddr + load.p_memsz)
 }
 
-/// The unwind tables of a loaded file; `None` if it has none.
-fn module_of(info: &libc::dl_phdr_info) -> Option<Module<&'static [u8]>> {
+/// The unwind tables of a loaded file, and their index; `None` if it has none.
+fn module_of(info: &libc::dl_phdr_info) -> Option<(Module<&'static [u8]>, TableIndex)> {
     // SAFETY: the linker describes the program headers of a loaded file.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
     let header = headers.iter().find(|header| header.p_type == libc::PT_GNU_EH_FRAME)?;
@@ -213,6 +265,8 @@ fn module_of(info: &libc::dl_phdr_info) -> Option<Module<&'static [u8]>> {
     let low = loads().map(|load| load.p_vaddr).min()?;
     let high = loads().map(end_of).max()?;
     let text = loads().find(|load| load.p_flags & libc::PF_X != 0).map(|load| load.p_vaddr..end_of(load));
+    let index =
+        TableIndex { address: base + header.p_vaddr, bytes: table, frames_address: base + frames, frames: bytes(frames, frames_end) };
     let sections = ExplicitModuleSectionInfo {
         base_svma: 0,
         text_svma: text,
@@ -222,5 +276,5 @@ fn module_of(info: &libc::dl_phdr_info) -> Option<Module<&'static [u8]>> {
         eh_frame_hdr: Some(table),
         ..Default::default()
     };
-    Some(Module::new(String::new(), base + low..base + high, base, sections))
+    Some((Module::new(String::new(), base + low..base + high, base, sections), index))
 }

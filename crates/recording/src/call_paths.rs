@@ -29,12 +29,12 @@ pub struct CallerFrame {
 impl CallPaths {
     /// Finds the paths of call sites.
     pub fn new(sites: &[CallSiteDefinition]) -> CallPaths {
-        CallPaths::of_several(&[sites]).pop().unwrap_or_default()
+        CallPaths::new_common(&[sites]).pop().unwrap_or_default()
     }
 
     /// Finds the paths of the call sites of several recordings. The callers that tell the paths of one line apart are those that tell apart
     /// the paths of all recordings, so that equal paths have the same ones everywhere.
-    pub fn of_several(recordings: &[&[CallSiteDefinition]]) -> Vec<CallPaths> {
+    pub fn new_common(recordings: &[&[CallSiteDefinition]]) -> Vec<CallPaths> {
         let mut numbering = PathNumbering::default();
         let numbered: Vec<Vec<u32>> = recordings.iter().map(|sites| numbering.number(sites)).collect();
         let depths = numbering.distinguishing_depths();
@@ -241,7 +241,7 @@ mod tests {
         let first = [site(5, 50, None), site(1, 10, Some(0)), site(9, 90, Some(1))];
         let second =
             [site(6, 60, None), site(1, 10, Some(0)), site(9, 90, Some(1)), site(5, 50, None), site(1, 10, Some(3)), site(9, 90, Some(4))];
-        let [own, other] = &CallPaths::of_several(&[&first, &second])[..] else { panic!("one for each recording") };
+        let [own, other] = &CallPaths::new_common(&[&first, &second])[..] else { panic!("one for each recording") };
         assert_eq!(callers(own, 2), [0]);
         assert_eq!((callers(other, 2), callers(other, 5)), (vec![0], vec![3]));
         assert_eq!(callers(&CallPaths::new(&first), 2), [0; 0]);

@@ -21,9 +21,20 @@ pub(crate) fn write(path: &Path, magic: &Magic, content: &[u8]) -> Result<u64, E
 }
 
 /// Reads a file and decodes its content; the default if there is none, or if it is damaged.
-pub(crate) fn read<T: Default>(path: &Path, magic: &Magic, decode: impl FnOnce(&[u8]) -> Option<T>) -> Result<T, Error> {
+pub(crate) fn read<T: Default>(path: &Path, magic: &Magic, decode: impl Fn(&[u8]) -> Option<T>) -> Result<T, Error> {
+    read_versions(path, &[(magic, &decode)])
+}
+
+/// How the content of a file of this format is decoded.
+pub(crate) type FileVersion<'a, T> = (&'a Magic, &'a dyn Fn(&[u8]) -> Option<T>);
+
+/// Reads a file that may have one of several formats.
+pub(crate) fn read_versions<T: Default>(path: &Path, versions: &[FileVersion<T>]) -> Result<T, Error> {
     match fs::read(path) {
-        Ok(bytes) => Ok(content(&bytes, magic).and_then(decode).unwrap_or_default()),
+        Ok(bytes) => {
+            let mut decoded = versions.iter().filter_map(|(magic, decode)| decode(content(&bytes, magic)?));
+            Ok(decoded.next().unwrap_or_default())
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(T::default()),
         Err(source) => Err(Error::Io { path: path.to_owned(), source }),
     }

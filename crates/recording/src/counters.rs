@@ -2,8 +2,10 @@
 //!
 //! A rank without counters has no file. Otherwise `rank-00000.counters` (between MPI calls) and `rank-00000.sample-counters` (between
 //! samples) hold the definitions of the counters as JSON, with its length before it; then, as LEB128 numbers, for each thread its number,
-//! the number of intervals, and for each interval the distance in ticks from the end of the previous one (signed), its length in ticks and
-//! one value for each counter (signed). A CRC-32 of all that ends the file.
+//! the number of intervals, and for each interval when it was, and one value for each counter (signed). When it was is the distance in
+//! ticks from the end of the previous one (signed) and its length in ticks. Between samples a number comes before that: 0, or
+//! `skipped << 1 | 1` in its place, for the interval before the next sample of the thread but this many. A CRC-32 of all that ends the
+//! file.
 
 use std::path::Path;
 
@@ -11,9 +13,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::checked_file::{self, Magic};
 use crate::error::Error;
+use crate::samples::{self, Sample, ThreadSamples};
 use crate::sealed::varint;
 
 const MAGIC: &Magic = b"SINCOUNT";
+/// A file between samples. The first version had [`MAGIC`], and all times in ticks.
+const SAMPLES_MAGIC: &Magic = b"SINSMPCT";
 
 /// Most counters of a rank; a file that claims more is damaged.
 const MAX_COUNTERS: usize = 4096;
@@ -187,24 +192,57 @@ pub fn write(folder: &Path, rank: u32, intervals: CounterIntervals, counters: &R
         let definitions = serde_json::to_vec(&counters.counters).expect("definitions can be written as JSON");
         varint::encode(&mut bytes, definitions.len() as u64);
         bytes.extend(definitions);
-        threads().for_each(|thread| encode(&mut bytes, thread));
+        let samples = SampleTimes::read(folder, rank, intervals)?;
+        threads().for_each(|thread| encode(&mut bytes, thread, samples.as_ref().map(|samples| samples.thread(thread.thread))));
     }
-    checked_file::write(&folder.join(intervals.file_name(rank)), MAGIC, &bytes).map(drop)
+    let magic = if intervals == CounterIntervals::Samples { SAMPLES_MAGIC } else { MAGIC };
+    checked_file::write(&folder.join(intervals.file_name(rank)), magic, &bytes).map(drop)
 }
 
-fn encode(bytes: &mut Vec<u8>, thread: &ThreadCounters) {
+/// The times of the samples of a rank, in ticks, which its intervals refer to.
+struct SampleTimes(Vec<ThreadSamples>);
+
+impl SampleTimes {
+    /// `None` if the intervals are not between samples.
+    fn read(folder: &Path, rank: u32, intervals: CounterIntervals) -> Result<Option<SampleTimes>, Error> {
+        let is_between = intervals == CounterIntervals::Samples;
+        is_between.then(|| samples::read(folder, rank).map(SampleTimes)).transpose()
+    }
+
+    fn thread(&self, thread: u16) -> &[Sample] {
+        self.0.iter().find(|found| found.thread == thread).map_or(&[], |found| &found.samples)
+    }
+}
+
+/// Begin and end of the interval before a sample. Before the first one there is none, so it has no length.
+fn interval_before(samples: &[Sample], index: usize) -> Option<(i64, i64)> {
+    let end = samples.get(index)?.time;
+    Some((index.checked_sub(1).map_or(end, |previous| samples[previous].time), end))
+}
+
+fn encode(bytes: &mut Vec<u8>, thread: &ThreadCounters, samples: Option<&[Sample]>) {
     varint::encode(bytes, thread.thread.into());
     varint::encode(bytes, thread.len() as u64);
-    let mut previous = 0;
+    let (mut previous, mut next_sample) = (0, 0);
     for interval in thread.iter() {
-        varint::encode_signed(bytes, interval.begin.wrapping_sub(previous));
-        varint::encode(bytes, interval.end.wrapping_sub(interval.begin) as u64);
+        let index = samples.map(|samples| samples.partition_point(|sample| sample.time < interval.end));
+        let found = index.filter(|index| interval_before(samples.unwrap_or_default(), *index) == Some((interval.begin, interval.end)));
+        if let Some(skipped) = found.and_then(|index| index.checked_sub(next_sample)) {
+            varint::encode(bytes, (skipped as u64) << 1 | 1);
+            next_sample += skipped + 1;
+        } else {
+            if samples.is_some() {
+                varint::encode(bytes, 0);
+            }
+            varint::encode_signed(bytes, interval.begin.wrapping_sub(previous));
+            varint::encode(bytes, interval.end.wrapping_sub(interval.begin) as u64);
+        }
         interval.values.iter().for_each(|value| varint::encode_signed(bytes, *value));
         previous = interval.end;
     }
 }
 
-fn decode(mut rest: &[u8]) -> Option<RankCounters> {
+fn decode(mut rest: &[u8], samples: Option<&SampleTimes>) -> Option<RankCounters> {
     let length = usize::try_from(varint::decode(&mut rest)?).ok()?;
     let (definitions, mut rest) = rest.split_at_checked(length)?;
     let counters: Vec<CounterDefinition> = serde_json::from_slice(definitions).ok()?;
@@ -216,10 +254,18 @@ fn decode(mut rest: &[u8]) -> Option<RankCounters> {
     while !rest.is_empty() {
         let mut thread = ThreadCounters::new(u16::try_from(varint::decode(&mut rest)?).ok()?);
         let count = varint::decode(&mut rest)?;
-        let mut previous = 0_i64;
+        let samples = samples.map(|samples| samples.thread(thread.thread));
+        let (mut previous, mut next_sample) = (0_i64, 0_usize);
         for _ in 0..count {
-            let begin = previous.wrapping_add(varint::decode_signed(&mut rest)?);
-            let end = begin.wrapping_add_unsigned(varint::decode(&mut rest)?);
+            let word = if samples.is_some() { varint::decode(&mut rest)? } else { 0 };
+            let (begin, end) = if word & 1 == 1 {
+                let index = next_sample.checked_add(usize::try_from(word >> 1).ok()?)?;
+                next_sample = index + 1;
+                interval_before(samples?, index)?
+            } else {
+                let begin = previous.wrapping_add(varint::decode_signed(&mut rest)?);
+                (begin, begin.wrapping_add_unsigned(varint::decode(&mut rest)?))
+            };
             for value in &mut values {
                 *value = varint::decode_signed(&mut rest)?;
             }
@@ -233,7 +279,10 @@ fn decode(mut rest: &[u8]) -> Option<RankCounters> {
 
 /// A file of a rank, with times in ticks; empty if there is none, or if it is damaged.
 pub(crate) fn read(folder: &Path, rank: u32, intervals: CounterIntervals) -> Result<RankCounters, Error> {
-    checked_file::read(&folder.join(intervals.file_name(rank)), MAGIC, decode)
+    let samples = SampleTimes::read(folder, rank, intervals)?;
+    let versions: [checked_file::FileVersion<_>; 2] =
+        [(MAGIC, &|bytes| decode(bytes, None)), (SAMPLES_MAGIC, &|bytes| decode(bytes, samples.as_ref()))];
+    checked_file::read_versions(&folder.join(intervals.file_name(rank)), &versions)
 }
 
 #[cfg(test)]
@@ -260,6 +309,35 @@ mod tests {
         let without = RankCounters { threads: vec![ThreadCounters::new(1)], ..rank() };
         write(folder.path(), 4, CounterIntervals::Segments, &without).unwrap();
         assert!(!folder.path().join(CounterIntervals::Segments.file_name(4)).exists());
+    }
+
+    #[test]
+    fn intervals_between_samples_take_one_byte_and_their_values() {
+        let folder = tempfile::tempdir().unwrap();
+        let time = |number: i64| 30_000_000 * number + 5_000_000_000_000;
+        let sample = |number| Sample { time: time(number), frame: 3, in_kernel: false, in_mpi: false, is_truncated: false };
+        samples::write(folder.path(), 0, &[ThreadSamples { thread: 4, lost: 0, samples: (0..1000).map(sample).collect() }]).unwrap();
+        let mut thread = ThreadCounters::new(4);
+        thread.push(time(0), time(0), &[1, 0]);
+        // Of one sample there are no counts, and one interval is not between two of them.
+        (1..1000).filter(|number| *number != 500).for_each(|number| thread.push(time(number - 1), time(number), &[number % 60, 0]));
+        thread.push(time(999) + 5, time(999) + 9, &[7, 7]);
+        let counters = RankCounters { threads: vec![thread], ..rank() };
+        write(folder.path(), 0, CounterIntervals::Samples, &counters).unwrap();
+        assert_eq!(read(folder.path(), 0, CounterIntervals::Samples).unwrap(), counters);
+        let bytes = |name: String| folder.path().join(name).metadata().unwrap().len();
+        let size = bytes(CounterIntervals::Samples.file_name(0));
+        assert!(size < 3 * 1000 + 200, "{size}");
+        assert!(size + bytes("rank-00000.samples".into()) <= 12 * 1000);
+    }
+
+    #[test]
+    fn files_between_samples_with_all_times_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), 0, CounterIntervals::Segments, &rank()).unwrap();
+        let name = |intervals: CounterIntervals| folder.path().join(intervals.file_name(0));
+        std::fs::rename(name(CounterIntervals::Segments), name(CounterIntervals::Samples)).unwrap();
+        assert_eq!(read(folder.path(), 0, CounterIntervals::Samples).unwrap(), rank());
     }
 
     #[test]

@@ -13,6 +13,8 @@ use crate::error::Error;
 use crate::sealed::varint;
 
 const MAGIC: &Magic = b"SINOPMP2";
+/// The same without locks, as the first version wrote it.
+const MAGIC_WITHOUT_LOCKS: &Magic = b"SINOPMP1";
 /// More threads than any machine has: the file is damaged.
 const MAX_THREADS: u64 = 1 << 16;
 /// More locks than a region has.
@@ -158,16 +160,16 @@ fn encode(bytes: &mut Vec<u8>, region: &RegionExecution, previous: i64) {
     }
 }
 
-fn decode(mut rest: &[u8]) -> Option<Vec<RegionExecution>> {
+fn decode(mut rest: &[u8], has_locks: bool) -> Option<Vec<RegionExecution>> {
     let mut regions: Vec<RegionExecution> = Vec::new();
     while !rest.is_empty() {
         let previous = regions.last().map_or(0, |region| region.begin);
-        regions.push(decode_region(&mut rest, previous)?);
+        regions.push(decode_region(&mut rest, previous, has_locks)?);
     }
     Some(regions)
 }
 
-fn decode_region(rest: &mut &[u8], previous: i64) -> Option<RegionExecution> {
+fn decode_region(rest: &mut &[u8], previous: i64, has_locks: bool) -> Option<RegionExecution> {
     let mut region = RegionExecution {
         site: varint::decode(rest)? as u32,
         caller: varint::decode(rest)?.checked_sub(1).map(|caller| caller as u16),
@@ -189,7 +191,7 @@ fn decode_region(rest: &mut &[u8], previous: i64) -> Option<RegionExecution> {
         }
         region.threads.push(RegionThread::from_array(durations));
     }
-    let locks = varint::decode(rest).filter(|locks| *locks < MAX_LOCKS)?;
+    let locks = if has_locks { varint::decode(rest).filter(|locks| *locks < MAX_LOCKS)? } else { 0 };
     for _ in 0..locks {
         region.locks.push(RegionLock {
             thread: u16::try_from(varint::decode(rest)?).ok()?,
@@ -204,7 +206,9 @@ fn decode_region(rest: &mut &[u8], previous: i64) -> Option<RegionExecution> {
 
 /// The file of a rank, with times in ticks; empty if there is none, or if it is damaged.
 pub(crate) fn read(folder: &Path, rank: u32) -> Result<Vec<RegionExecution>, Error> {
-    checked_file::read(&folder.join(file_name(rank)), MAGIC, decode)
+    let versions: [checked_file::FileVersion<_>; 2] =
+        [(MAGIC, &|bytes| decode(bytes, true)), (MAGIC_WITHOUT_LOCKS, &|bytes| decode(bytes, false))];
+    checked_file::read_versions(&folder.join(file_name(rank)), &versions)
 }
 
 #[cfg(test)]
@@ -245,6 +249,17 @@ mod tests {
         assert_eq!(read(folder.path(), 3).unwrap(), regions());
         assert_eq!(write(folder.path(), 4, &[]).unwrap(), 0);
         assert!(!folder.path().join(file_name(4)).exists());
+    }
+
+    #[test]
+    fn files_without_locks_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let region = RegionExecution { locks: Vec::new(), ..regions()[0].clone() };
+        let mut bytes = Vec::new();
+        encode(&mut bytes, &region, 0);
+        assert_eq!(bytes.pop(), Some(0), "the number of locks");
+        checked_file::write(&folder.path().join(file_name(0)), MAGIC_WITHOUT_LOCKS, &bytes).unwrap();
+        assert_eq!(read(folder.path(), 0).unwrap(), [region]);
     }
 
     #[test]

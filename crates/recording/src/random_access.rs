@@ -26,7 +26,7 @@ pub struct BlockLocation {
     pub thread: u16,
     /// Number of calls.
     pub calls: u32,
-    shapes: u32,
+    descriptors: u32,
     dictionary: u32,
     width: u8,
 }
@@ -39,7 +39,7 @@ impl BlockLocation {
             body_bytes: header.body as u32,
             thread: header.thread,
             calls: header.calls as u32,
-            shapes: header.descriptors as u32,
+            descriptors: header.descriptors as u32,
             dictionary: header.dictionary as u32,
             width: header.width as u8,
         }
@@ -240,7 +240,7 @@ impl RowReader {
         if block.dictionary <= block.body_bytes && self.contains(block) {
             let mut bytes = vec![0; block.dictionary as usize];
             self.file.read_exact_at(&mut bytes, block.body).with_path(&self.path)?;
-            sealed::read_shapes(&bytes, block.shapes as usize, recording.functions(), &mut descriptors);
+            sealed::decode_descriptors(&bytes, block.descriptors as usize, recording.functions(), &mut descriptors);
         }
         Ok(descriptors)
     }

@@ -114,7 +114,7 @@ impl Recording {
     /// Opens several recordings whose parts are to be compared: the callers that tell the call paths of a line apart are the same in all.
     pub fn open_all<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Vec<Recording>, Error> {
         let mut recordings: Vec<Recording> = paths.into_iter().map(|path| Recording::open(path.as_ref())).collect::<Result<_, _>>()?;
-        let call_paths = CallPaths::of_several(&recordings.iter().map(|recording| &recording.header.sites[..]).collect::<Vec<_>>());
+        let call_paths = CallPaths::new_common(&recordings.iter().map(|recording| &recording.header.sites[..]).collect::<Vec<_>>());
         recordings.iter_mut().zip(call_paths).for_each(|(recording, paths)| recording.call_paths = OnceLock::from(paths));
         Ok(recordings)
     }

@@ -17,6 +17,7 @@ mod profile;
 mod rank_file;
 mod ranked_process;
 mod raw_process;
+mod raw_records;
 mod samples;
 mod site_table;
 mod spawns;

@@ -28,7 +28,7 @@ mod writer;
 
 pub use block::TickTotals;
 pub(crate) use block::{BlockHeader, BlockRows, HEADER_BYTES as BLOCK_HEADER_BYTES, RowPosition, SLACK, SealedBlock};
-pub(crate) use dictionary::{FunctionTable, decode as read_shapes};
+pub(crate) use dictionary::{FunctionTable, decode as decode_descriptors};
 pub(crate) use reader::{BlockReader, FileFault, TableBuilder};
 pub use writer::{RankFileWriter, WriteStats};
 

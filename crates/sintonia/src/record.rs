@@ -51,8 +51,9 @@ pub(crate) struct RecordArgs {
     /// Samples of each thread per second on the processor, or off [default: 99, where the kernel allows it without signals]
     #[arg(long, value_name = "HZ|off", value_parser = parse_sampling)]
     sample: Option<SamplingRate>,
-    /// Up to four events to count between MPI calls and between samples, by the names of `perf list`, or off [default: instructions, cycles
-    /// and cache misses where the host counts them, else page faults]
+    /// Up to four events to count between MPI calls and between samples, by the names of `perf list` or as rNNN, the hexadecimal number
+    /// that the processor has for it, or off [default: instructions, cycles and cache misses where the host counts them, else page faults and
+    /// major page faults]
     #[arg(long, value_name = "EVENTS|off", value_parser = parse_counters)]
     counters: Option<String>,
     /// OpenMP regions: record them or not [default: on]

@@ -1,6 +1,6 @@
 /* Threads that end inside a call: by pthread_exit in an error handler and in a reduction operator, cancelled in an attribute copy function
  * that sleeps, and cancelled while they wait in MPI_Recv. A thread that is to be cancelled calls MPI as long as nothing it calls itself is a
- * cancellation point.
+ * cancellation point, also where it computes for so long between its calls that the probe asks the kernel for counters.
  * The record: every call is there; those that a thread ended in are marked and last until then.
  * The ledger: function, calls entered, calls in which a thread ended, seconds in the latter at most.
  * MPI may be unusable after a cancellation, so the program leaves without MPI_Finalize; one rank, so that no other waits for it.
@@ -71,6 +71,10 @@ static void *go_on(void *unused) {
     pthread_barrier_wait(&both); /* to be cancelled from here on */
     pthread_barrier_wait(&both);
     for (int i = 0; i < 3; i++) MPI_Ssend(&data, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+    for (int i = 0; i < 8; i++) {
+        compute(0.002);
+        MPI_Ssend(&data, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+    }
     pthread_testcancel();
     printf("not cancelled\n");
     return unused;
@@ -120,7 +124,7 @@ int main(int argc, char **argv) {
     double waited = now() - before;
     usleep(300000);
     FILE *file = fopen("ledger.0", "w");
-    fprintf(file, "MPI_Init_thread 1 0 0\nMPI_Ssend 3 0 0\nMPI_Send 5 5 %.9f\nMPI_Isend 1 0 0\nMPI_Wait 1 0 0\nMPI_Recv 2 1 %.9f\n", seconds, waited);
+    fprintf(file, "MPI_Init_thread 1 0 0\nMPI_Ssend 11 0 0\nMPI_Send 5 5 %.9f\nMPI_Isend 1 0 0\nMPI_Wait 1 0 0\nMPI_Recv 2 1 %.9f\n", seconds, waited);
     fprintf(file, "MPI_Reduce_local 3 3 %.9f\nMPI_Comm_dup 1 1 %.9f\n", operator_seconds, copy_seconds);
     fclose(file);
     printf("leaving\n");

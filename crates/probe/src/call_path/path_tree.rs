@@ -53,7 +53,7 @@ pub(super) fn number_of(frames: Vec<PathFrame>, loaded: LoadedFiles) -> Option<u
     for frame in frames.into_iter().rev() {
         let kind = match frame {
             PathFrame::Native(address) => NodeKind::Address(address),
-            PathFrame::Python(line) => NodeKind::Python(line_numbers::number_of(line)),
+            PathFrame::Python(line) => NodeKind::Python(line_numbers::number_of(line)?),
         };
         caller = Some(tree.node(caller, kind)?);
     }

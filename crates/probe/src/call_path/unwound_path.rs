@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::CallerRegisters;
 use crate::stack_bounds::StackBounds;
-use crate::unwinder::{CodeAddress, FrameList, LoadedFiles, MAX_FRAMES, StackRegisters, StackUnwinder, while_loaded};
+use crate::unwinder::{CodeAddress, FrameList, LoadedFiles, MAX_FRAMES, StackRegisters, StackUnwinder, UndescribedCode, while_loaded};
 
 static UNWINDER: Mutex<Option<StackUnwinder>> = Mutex::new(None);
 
@@ -18,6 +18,8 @@ pub(super) struct UnwoundPath {
     pub frame_pointer_matters: bool,
     /// The files that were loaded.
     pub loaded: LoadedFiles,
+    /// The code at which the path ends early, if it does.
+    pub early_end: Option<UndescribedCode>,
 }
 
 impl UnwoundPath {
@@ -31,7 +33,13 @@ impl UnwoundPath {
 
     #[cfg(test)]
     pub(super) fn for_test(deciding_words: Vec<(u64, u64)>) -> UnwoundPath {
-        UnwoundPath { return_addresses: Vec::new(), deciding_words, frame_pointer_matters: false, loaded: LoadedFiles::default() }
+        UnwoundPath {
+            return_addresses: Vec::new(),
+            deciding_words,
+            frame_pointer_matters: false,
+            loaded: LoadedFiles::default(),
+            early_end: None,
+        }
     }
 }
 
@@ -44,7 +52,13 @@ pub(super) fn unwind_whole(caller: CallerRegisters, stack: StackBounds) -> Optio
     let mut unwinder = UNWINDER.try_lock().ok()?;
     let unwinder = unwinder.get_or_insert_with(StackUnwinder::new);
     while_loaded(|loaded| unwinder.update(loaded))?;
-    Some(unwind_with(unwinder, caller, stack))
+    let mut path = unwind_with(unwinder, caller, stack);
+    if path.return_addresses.len() < MAX_FRAMES {
+        let is_loaded = |loaded| unwinder.loaded() == loaded;
+        let find_end = |loaded| is_loaded(loaded).then(|| unwinder.undescribed_code(path.return_addresses()));
+        path.early_end = while_loaded(find_end).flatten().flatten();
+    }
+    Some(path)
 }
 
 fn unwind_with(unwinder: &mut StackUnwinder, caller: CallerRegisters, stack: StackBounds) -> UnwoundPath {
@@ -78,7 +92,13 @@ fn unwind_with(unwinder: &mut StackUnwinder, caller: CallerRegisters, stack: Sta
             deciding_words.push((address, value));
         }
     }
-    UnwoundPath { return_addresses: frames.addresses().to_vec(), deciding_words, frame_pointer_matters, loaded: unwinder.loaded() }
+    UnwoundPath {
+        return_addresses: frames.addresses().to_vec(),
+        deciding_words,
+        frame_pointer_matters,
+        loaded: unwinder.loaded(),
+        early_end: None,
+    }
 }
 
 impl CallerRegisters {
@@ -90,9 +110,17 @@ impl CallerRegisters {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{MutexGuard, PoisonError};
+
     use super::*;
 
-    /// Return address, stack pointer and frame pointer of the caller of this function.
+    /// A thread that finds the unwinder in use goes on without a path, so tests unwind one after the other.
+    fn one_at_a_time() -> MutexGuard<'static, ()> {
+        static UNWINDING: Mutex<()> = Mutex::new(());
+        UNWINDING.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The path from inside this function, which calls itself this often.
     #[inline(never)]
     fn path_from_here(depth: u32) -> UnwoundPath {
         if depth > 0 {
@@ -108,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_stack_is_unwound_to_its_end() {
-        // Other tests may be unwinding at the same time only in this test.
+        let _guard = one_at_a_time();
         let [shallow, deep] = [2, 12].map(|depth| path_from_here(depth).return_addresses().len());
         assert_eq!(deep - shallow, 10);
         let path = path_from_here(3);
@@ -121,8 +149,38 @@ mod tests {
         }
     }
 
+    std::arch::global_asm!(
+        ".text",
+        ".type sintonia_test_without_table, @function",
+        "sintonia_test_without_table:",
+        "push rbp",
+        "mov ebp, 1",
+        "call rdi",
+        "pop rbp",
+        "ret",
+        ".size sintonia_test_without_table, . - sintonia_test_without_table",
+    );
+
+    unsafe extern "C" {
+        fn sintonia_test_without_table(call: extern "C" fn());
+    }
+
+    extern "C" fn expect_early_end() {
+        let path = path_from_here(1);
+        assert!(matches!(path.early_end, Some(UndescribedCode::InFile(_))), "{:?}", path.early_end);
+    }
+
+    #[test]
+    fn code_without_tables_at_which_a_path_ends_is_known() {
+        let _guard = one_at_a_time();
+        assert_eq!(path_from_here(1).early_end, None);
+        // SAFETY: calls the function.
+        unsafe { sintonia_test_without_table(expect_early_end) };
+    }
+
     #[test]
     fn nothing_outside_the_stack_is_read() {
+        let _guard = one_at_a_time();
         let nowhere = CallerRegisters { return_address: 0x1234, stack_pointer: 0x1000, frame_pointer: 0 };
         let path = unwind_whole(nowhere, StackBounds::UNKNOWN).expect("no other thread unwinds");
         assert_eq!(path.return_addresses(), [0x1234]);

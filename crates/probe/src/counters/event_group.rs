@@ -1,12 +1,15 @@
 //! Events of one thread that are counted together.
 
+use std::fmt;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::path::Path;
+use std::sync::OnceLock;
 
 use sintonia_recording::counter_event::{CounterEvent, MAX_EVENTS};
 
 use super::user_page::{self, UserPage};
 use crate::perf_event::{EventAttributes, PAGE_BYTES, flag, open_event, read_format};
-use crate::process::is_spare;
+use crate::process::to_spare_descriptor;
 
 /// Words that the kernel returns before the values: their number, the time enabled and the time running.
 pub(crate) const GROUP_HEADER_WORDS: usize = 3;
@@ -26,6 +29,30 @@ pub(crate) struct EventGroup {
 unsafe impl Send for EventGroup {}
 // SAFETY: as above.
 unsafe impl Sync for EventGroup {}
+
+/// Why events are not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotCounted {
+    /// The kernel does not count one of them, or not for this user.
+    Event,
+    /// The program may need the file descriptor.
+    Descriptor,
+    /// A page for each of them could not be mapped.
+    Memory,
+    /// The processor has no counter left for them.
+    Counter,
+}
+
+impl fmt::Display for NotCounted {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        out.write_str(match self {
+            NotCounted::Event => "the kernel does not allow it (see kernel.perf_event_paranoid)",
+            NotCounted::Descriptor => "the program may need the file descriptors (see ulimit -n)",
+            NotCounted::Memory => "there is no locked memory for it (see ulimit -l)",
+            NotCounted::Counter => "the processor has no free counter for it",
+        })
+    }
+}
 
 /// Values of the counters of a group at one point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,17 +84,19 @@ impl GroupReading {
 }
 
 impl EventGroup {
-    /// Opens the events for a thread of this process (0: the calling one). `None` if the kernel does not count one of them, or if the
-    /// program may need the file descriptor.
-    pub(crate) fn open(events: &[CounterEvent], thread: libc::pid_t) -> Option<EventGroup> {
-        let (first, others) = events.split_first()?;
-        let leader = open_event(&attributes(*first), thread, None).filter(is_spare)?;
-        let mut pages = vec![MappedPage::map(&leader)?];
+    /// Opens the events for a thread of this process (0: the calling one).
+    pub(crate) fn open(events: &[CounterEvent], thread: libc::pid_t) -> Result<EventGroup, NotCounted> {
+        let (first, others) = events.split_first().ok_or(NotCounted::Event)?;
+        let leader = open_event(&attributes(*first), thread, None).ok_or(NotCounted::Event)?;
+        let leader = to_spare_descriptor(leader).ok_or(NotCounted::Descriptor)?;
+        let id = event_id(leader.as_raw_fd()).ok_or(NotCounted::Event)?;
+        let mut pages = vec![MappedPage::map(&leader).ok_or(NotCounted::Memory)?];
         for event in others {
-            pages.push(MappedPage::map(&open_event(&attributes(*event), thread, Some(leader.as_raw_fd()))?)?);
+            let event = open_event(&attributes(*event), thread, Some(leader.as_raw_fd())).ok_or(NotCounted::Event)?;
+            pages.push(MappedPage::map(&event).ok_or(NotCounted::Memory)?);
         }
-        let is_user_readable = pages.iter().all(|page| user_page::is_readable(page.content()));
-        Some(EventGroup { id: event_id(leader.as_raw_fd())?, leader: Some(leader), pages, is_user_readable })
+        let is_user_readable = !has_several_kinds_of_cores() && pages.iter().all(|page| user_page::is_readable(page.content()));
+        Ok(EventGroup { id, leader: Some(leader), pages, is_user_readable })
     }
 
     /// Whether its own thread can read it without a system call.
@@ -85,7 +114,8 @@ impl EventGroup {
         self.leader.as_ref().map(AsRawFd::as_raw_fd).filter(|leader| event_id(*leader) == Some(self.id))
     }
 
-    /// The counters, read by their own thread. `None` if they are not counted at the moment.
+    /// The counters, read by their own thread. `None` if they are not counted at the moment. Where that takes a system call, it is a
+    /// cancellation point.
     pub(crate) fn read(&self) -> Option<GroupReading> {
         if self.is_user_readable { self.read_pages() } else { self.read_file() }
     }
@@ -100,7 +130,8 @@ impl EventGroup {
         Some(reading)
     }
 
-    fn read_file(&self) -> Option<GroupReading> {
+    /// The counters, read by any thread.
+    pub(crate) fn read_file(&self) -> Option<GroupReading> {
         // The sampling event is a member, too.
         let mut words = [0_u64; GROUP_HEADER_WORDS + MAX_EVENTS + 1];
         let leader = self.leader()?;
@@ -120,6 +151,18 @@ impl Drop for EventGroup {
             let _ = leader.into_raw_fd();
         }
     }
+}
+
+/// Whether the cores of this host have different counters. A thread could move between looking up which counter has its event and reading
+/// it, and reading one that its new core does not have would end the program.
+fn has_several_kinds_of_cores() -> bool {
+    static KNOWN: OnceLock<bool> = OnceLock::new();
+    *KNOWN.get_or_init(|| has_efficiency_cores(Path::new("/sys/devices")))
+}
+
+/// Whether the kernel has counters of its own for efficiency cores, as on processors that have them beside others.
+fn has_efficiency_cores(devices: &Path) -> bool {
+    devices.join("cpu_atom").exists()
 }
 
 fn attributes(event: CounterEvent) -> EventAttributes {
@@ -165,27 +208,38 @@ impl Drop for MappedPage {
     }
 }
 
+/// Touches this many pages for the first time.
+#[cfg(test)]
+pub(super) fn touch(pages: usize) {
+    let bytes = pages * PAGE_BYTES;
+    let memory = crate::block_region::map(bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1).unwrap();
+    // SAFETY: our own mapping; with huge pages, one fault would be for many.
+    unsafe { libc::madvise(memory.cast(), bytes, libc::MADV_NOHUGEPAGE) };
+    for page in 0..pages {
+        // SAFETY: inside the mapping.
+        unsafe { memory.add(page * PAGE_BYTES).write_volatile(1) };
+    }
+    // SAFETY: nothing else refers to it.
+    unsafe { libc::munmap(memory.cast(), bytes) };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn group(names: &[&str]) -> Option<EventGroup> {
         let events: Vec<CounterEvent> = names.iter().map(|name| CounterEvent::from_name(name).unwrap()).collect();
-        EventGroup::open(&events, 0)
+        EventGroup::open(&events, 0).ok()
     }
 
-    /// Touches this many pages for the first time.
-    fn touch(pages: usize) {
-        let bytes = pages * PAGE_BYTES;
-        let memory = crate::block_region::map(bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1).unwrap();
-        // SAFETY: our own mapping; with huge pages, one fault would be for many.
-        unsafe { libc::madvise(memory.cast(), bytes, libc::MADV_NOHUGEPAGE) };
-        for page in 0..pages {
-            // SAFETY: inside the mapping.
-            unsafe { memory.add(page * PAGE_BYTES).write_volatile(1) };
-        }
-        // SAFETY: nothing else refers to it.
-        unsafe { libc::munmap(memory.cast(), bytes) };
+    #[test]
+    fn cores_of_several_kinds_are_known_by_their_counters() {
+        let devices = std::env::temp_dir().join(format!("sintonia-devices-{}", std::process::id()));
+        std::fs::create_dir_all(devices.join("cpu")).unwrap();
+        assert!(!has_efficiency_cores(&devices));
+        std::fs::create_dir_all(devices.join("cpu_atom")).unwrap();
+        assert!(has_efficiency_cores(&devices));
+        std::fs::remove_dir_all(&devices).unwrap();
     }
 
     #[test]

@@ -6,13 +6,13 @@
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use sintonia_recording::definitions::{DefinitionRecord, FileDefinition};
 use sintonia_recording::raw::file_io::FileOperation;
 
 use super::signal_context::may_allocate;
+use crate::breakable_lock::BreakableLock;
 use crate::cancellation::CancellationGuard;
 use crate::file_counters::Transfer;
 use crate::process;
@@ -127,11 +127,11 @@ fn file_of(number: c_int, status: &libc::stat64) -> Option<u32> {
     file_number(path)
 }
 
-static NUMBERS: Mutex<Option<HashMap<String, u32>>> = Mutex::new(None);
+static NUMBERS: BreakableLock<Option<HashMap<String, u32>>> = BreakableLock::new(None);
 
 fn file_number(path: String) -> Option<u32> {
     static IS_FULL: AtomicBool = AtomicBool::new(false);
-    let mut numbers = NUMBERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut numbers = NUMBERS.lock()?;
     let numbers = numbers.get_or_insert_default();
     if let Some(number) = numbers.get(&path) {
         return Some(*number);

@@ -2,7 +2,6 @@
 
 use std::ffi::{CStr, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sintonia_recording::raw::file_io::{CounterKey, FileInterface, FileOperation, OTHER_THREADS};
@@ -11,6 +10,7 @@ use super::descriptors::{self, Descriptor};
 use super::functions::{FPRINTF, FPRINTF_CHK, FUNCTIONS, FileFunction, Size, Target, WRAPPED};
 use super::signal_context::may_allocate;
 use super::stdio_stream::{self, StdioStream};
+use crate::breakable_lock::BreakableLock;
 use crate::call_frame::encloses;
 use crate::call_path::CallerRegisters;
 use crate::clock::ticks;
@@ -22,7 +22,7 @@ use crate::thread::{self, ThreadState};
 pub(super) static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 
 /// Counters of all threads that have not called MPI.
-static OTHERS: Mutex<Option<ThreadFileCounters>> = Mutex::new(None);
+static OTHERS: BreakableLock<Option<ThreadFileCounters>> = BreakableLock::new(None);
 
 /// What [`FileCallFrame::begin`] is for a call that is observed, but not timed.
 const NOT_TIMED: u64 = 1;
@@ -260,7 +260,7 @@ fn count(frame: &FileCallFrame, access: impl FnOnce(u16, u64) -> FileCall) {
     if !may_allocate() {
         return;
     }
-    let mut others = OTHERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let Some(mut others) = OTHERS.lock() else { return };
     let others = others.get_or_insert_with(|| ThreadFileCounters::new(OTHER_THREADS));
     others.count(&access(OTHER_THREADS, frame.return_address as u64), || true);
 }

@@ -9,11 +9,12 @@ use super::arguments::CallObserver;
 
 /// Frame word of the file's name, the second argument of `MPI_File_open` in every language.
 const NAME: u8 = 1;
-/// Frame word of the length of the name in Fortran: behind `ierror`, the sixth argument, and the first one on the stack.
+/// Frame word of the length of the name, which Fortran passes behind `ierror`. That is the sixth argument and in the last register, so the
+/// length is the first word on the stack.
 const NAME_LENGTH: u8 = 8;
 
 /// The absolute path of the file that this call of `MPI_File_open` has opened.
-pub(super) fn of_opened_file(call: &CallObserver) -> Option<String> {
+pub(super) fn opened_path(call: &CallObserver) -> Option<String> {
     let name = call.string(NAME, NAME_LENGTH)?;
     let folder = std::env::current_dir().unwrap_or_default();
     Some(absolute(&folder, without_file_system(&name)).to_string_lossy().into_owned())

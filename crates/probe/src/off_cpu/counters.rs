@@ -8,7 +8,7 @@ use std::os::fd::IntoRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
 use crate::clock::{self, nanoseconds};
-use crate::process::is_spare;
+use crate::process::to_spare_descriptor;
 
 /// Shorter times off the processor are not recorded.
 pub(super) const SHORTEST_NS: u64 = 1000;
@@ -45,7 +45,7 @@ pub(super) struct SchedulerCounters {
 impl SchedulerCounters {
     /// Opens the counters of the calling thread. `None` if the kernel has none, or if the program may need the file descriptor.
     pub(super) fn open() -> Option<SchedulerCounters> {
-        let file = File::open("/proc/thread-self/schedstat").ok().filter(is_spare)?;
+        let file = File::open("/proc/thread-self/schedstat").ok().and_then(to_spare_descriptor)?;
         let identity = identity(&file)?;
         let (waiting_ns, time_slices) = read(&file)?;
         let mut counters = SchedulerCounters { file, identity, waiting_ns, time_slices, off_ns: 0, voluntary_switches: 0 };

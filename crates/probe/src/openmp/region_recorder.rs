@@ -5,13 +5,13 @@
 //! well.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard};
 
 use sintonia_recording::raw::openmp::{
     DURATIONS, MAGIC, MAX_EXECUTIONS, MAX_THREADS, RECORD_WORDS, RawLock, RawRegion, RawSummary, RawThread, ThreadActivity,
 };
 
 use super::team::{MAX_LOCK_SITES, Team};
+use crate::breakable_lock::BreakableLock;
 use crate::cancellation::CancellationGuard;
 use crate::clock::{self, ticks};
 use crate::process::{self, ProcessState};
@@ -30,7 +30,7 @@ const BYTES_PER_SECOND: u64 = 2 << 20;
 /// Call sites whose regions are summed up at the same time.
 const SUMMED_SITES: usize = 64;
 
-static RECORDER: Mutex<Option<RegionRecorder>> = Mutex::new(None);
+static RECORDER: BreakableLock<Option<RegionRecorder>> = BreakableLock::new(None);
 
 struct RegionRecorder {
     stream: RecordStream<RECORD_WORDS>,
@@ -58,14 +58,10 @@ struct SummedRegion {
     locks: Vec<Vec<RawLock>>,
 }
 
-fn lock() -> MutexGuard<'static, Option<RegionRecorder>> {
-    RECORDER.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
 /// A team for at most this many threads. Its region is in progress from here on.
 pub(super) fn take_team(threads: usize) -> Option<&'static Team> {
     let _guard = CancellationGuard::new();
-    let mut recorder = lock();
+    let mut recorder = RECORDER.lock()?;
     // Recording may have ended meanwhile.
     if process::state() != ProcessState::Recording {
         return None;
@@ -88,7 +84,7 @@ pub(super) fn take_team(threads: usize) -> Option<&'static Team> {
 /// Records a region that has ended, and takes its team back.
 pub(super) fn record(team: &'static Team, end: u64) {
     let _guard = CancellationGuard::new();
-    let mut recorder = lock();
+    let Some(mut recorder) = RECORDER.lock() else { return };
     let Some(recorder) = recorder.as_mut() else { return };
     if process::state() == ProcessState::Recording && !process::is_recording_off() {
         recorder.record(team, end, false);
@@ -99,7 +95,7 @@ pub(super) fn record(team: &'static Team, end: u64) {
 
 /// Writes what would be lost with the process, and the regions in progress: a program may exit inside one.
 pub(crate) fn finish() {
-    let mut recorder = lock();
+    let Some(mut recorder) = RECORDER.lock() else { return };
     let Some(recorder) = recorder.as_mut() else { return };
     let now = ticks();
     for index in 0..SUMMED_SITES {

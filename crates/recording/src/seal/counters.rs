@@ -8,6 +8,7 @@ use crate::counters::{self, CounterDefinition, CounterIntervals, RankCounters, T
 use crate::error::{Error, WithPath};
 use crate::raw::counters::{MAGIC, RECORD_WORDS, RawCounts};
 use crate::seal::process::ProcessDefinitions;
+use crate::seal::raw_records::raw_records;
 
 /// Writes the counters of a rank. Damaged records are passed over.
 pub(super) fn write(folder: &Path, rank: u32, process: &ProcessDefinitions) -> Result<(), Error> {
@@ -25,14 +26,8 @@ pub(super) fn write(folder: &Path, rank: u32, process: &ProcessDefinitions) -> R
 
 /// The intervals of a raw file, in ticks.
 fn read_thread(thread: u16, bytes: &[u8], events: usize) -> ThreadCounters {
-    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-    let words: Vec<u64> = bytes.chunks_exact(8).map(word).collect();
     let mut found = ThreadCounters::new(thread);
-    if words.first() != Some(&MAGIC) {
-        return found;
-    }
-    let records = words.as_chunks::<RECORD_WORDS>().0.iter().skip(1);
-    for RawCounts { begin, end, counts } in records.filter_map(|words| RawCounts::from_words(*words)) {
+    for RawCounts { begin, end, counts } in raw_records::<RECORD_WORDS>(bytes, MAGIC).filter_map(RawCounts::from_words) {
         let (Ok(begin), Ok(end)) = (i64::try_from(begin), i64::try_from(end)) else { continue };
         let values = counts.map(|count| i64::try_from(count).unwrap_or(i64::MAX));
         found.push(begin, end, &values[..events]);

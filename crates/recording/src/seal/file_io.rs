@@ -10,6 +10,7 @@ use crate::error::{Error, WithPath};
 use crate::file_io::{self, FileAccess, FileRecord, RankFileIo, ThreadFileAccesses};
 use crate::raw::file_io::{ACCESS_MAGIC, ACCESS_WORDS, COUNTER_MAGIC, COUNTER_WORDS, CounterKey, FileCounters, PIECE_RECORDS, RawAccess};
 use crate::seal::process::ProcessDefinitions;
+use crate::seal::raw_records::raw_records;
 
 /// The raw data of a process. Damaged records are passed over.
 #[derive(Default)]
@@ -36,10 +37,7 @@ impl RawFileIo {
     }
 
     fn add_piece(&mut self, piece: u32, bytes: &[u8]) {
-        let mut records = (0..).zip(bytes.chunks_exact(8 * COUNTER_WORDS).map(words::<COUNTER_WORDS>));
-        if records.next().is_none_or(|(_, header)| header[0] != COUNTER_MAGIC) {
-            return;
-        }
+        let records = (1..).zip(raw_records::<COUNTER_WORDS>(bytes, COUNTER_MAGIC));
         for (slot, record) in records.take(PIECE_RECORDS) {
             let (Some(([first, site], counters)), number) = (record.split_first_chunk(), piece * PIECE_RECORDS as u32 + slot) else {
                 continue;
@@ -89,17 +87,7 @@ impl RawFileIo {
 }
 
 fn accesses(bytes: &[u8]) -> Vec<RawAccess> {
-    let mut records = bytes.chunks_exact(8 * ACCESS_WORDS).map(words::<ACCESS_WORDS>);
-    let is_known = records.next().is_some_and(|header| header[0] == ACCESS_MAGIC);
-    records.filter(|_| is_known).filter_map(RawAccess::from_words).collect()
-}
-
-fn words<const WORDS: usize>(record: &[u8]) -> [u64; WORDS] {
-    let mut words = [0; WORDS];
-    for (word, bytes) in words.iter_mut().zip(record.chunks_exact(8)) {
-        *word = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-    }
-    words
+    raw_records::<ACCESS_WORDS>(bytes, ACCESS_MAGIC).filter_map(RawAccess::from_words).collect()
 }
 
 #[cfg(test)]

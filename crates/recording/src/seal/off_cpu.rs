@@ -5,8 +5,9 @@ use std::path::Path;
 
 use crate::error::{Error, WithPath};
 use crate::off_cpu::{self, OffCpuInterval, ThreadOffCpu};
-use crate::raw::off_cpu::{MAGIC, RECORD_WORDS, RawInterval};
+use crate::raw::off_cpu::{MAGIC, RawInterval};
 use crate::seal::process::ProcessDefinitions;
+use crate::seal::raw_records::raw_records;
 
 /// Writes the intervals of a rank and returns the size of the file in bytes. Damaged records are passed over.
 pub(super) fn write(folder: &Path, rank: u32, process: &ProcessDefinitions) -> Result<u64, Error> {
@@ -21,12 +22,8 @@ pub(super) fn write(folder: &Path, rank: u32, process: &ProcessDefinitions) -> R
 
 /// The intervals of a raw file, in ticks.
 fn intervals(bytes: &[u8]) -> Vec<OffCpuInterval> {
-    let mut records = bytes.chunks_exact(8 * RECORD_WORDS).map(words);
     let mut intervals: Vec<OffCpuInterval> = Vec::new();
-    if records.next().is_none_or(|header| header[0] != MAGIC) {
-        return intervals;
-    }
-    for RawInterval { begin, end, waiting_ns, blocked_ns, processor } in records.filter_map(RawInterval::from_words) {
+    for RawInterval { begin, end, waiting_ns, blocked_ns, processor } in raw_records(bytes, MAGIC).filter_map(RawInterval::from_words) {
         // The counter may go back by a few ticks when a thread moves to another processor.
         let (Ok(begin), Ok(end)) = (i64::try_from(begin), i64::try_from(end)) else { continue };
         let begin = intervals.last().map_or(begin, |last| begin.max(last.end));
@@ -35,12 +32,4 @@ fn intervals(bytes: &[u8]) -> Vec<OffCpuInterval> {
         }
     }
     intervals
-}
-
-fn words(record: &[u8]) -> [u64; RECORD_WORDS] {
-    let mut words = [0; RECORD_WORDS];
-    for (word, bytes) in words.iter_mut().zip(record.chunks_exact(8)) {
-        *word = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-    }
-    words
 }

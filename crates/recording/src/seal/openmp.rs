@@ -9,6 +9,7 @@ use crate::error::{Error, WithPath};
 use crate::openmp::{self, RegionExecution, RegionLock, RegionThread};
 use crate::raw::openmp::{MAGIC, RECORD_WORDS, RawLock, RawRegion, RawSummary, RawThread};
 use crate::seal::process::ProcessDefinitions;
+use crate::seal::raw_records::raw_records;
 
 /// A region of the raw file.
 struct RegionRecords<'a> {
@@ -70,10 +71,7 @@ fn sealed(records: &RegionRecords, site: u32, begin: i64) -> RegionExecution {
 fn for_each_region(process: &ProcessDefinitions, mut use_region: impl FnMut(RegionRecords)) -> Result<(), Error> {
     let Some(path) = &process.openmp else { return Ok(()) };
     let bytes = fs::read(path).with_path(path)?;
-    let mut records = bytes.chunks_exact(8 * RECORD_WORDS).map(words);
-    if records.next().is_none_or(|header| header[0] != MAGIC) {
-        return Ok(());
-    }
+    let mut records = raw_records::<RECORD_WORDS>(&bytes, MAGIC);
     let (mut threads, mut locks) = (Vec::new(), Vec::new());
     while let Some(record) = records.next() {
         let Some(region) = RawRegion::from_words(record) else { continue };
@@ -93,14 +91,6 @@ fn for_each_region(process: &ProcessDefinitions, mut use_region: impl FnMut(Regi
         }
     }
     Ok(())
-}
-
-fn words(record: &[u8]) -> [u64; RECORD_WORDS] {
-    let mut words = [0; RECORD_WORDS];
-    for (word, bytes) in words.iter_mut().zip(record.chunks_exact(8)) {
-        *word = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-    }
-    words
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::raw::samples::{MAGIC, RECORD_WORDS, RawFrame, RawSample, RawSampleRec
 use crate::samples::{self, Sample, StackFrame, ThreadSamples};
 use crate::seal::process::ProcessDefinitions;
 use crate::seal::ranked_process::RankedProcess;
+use crate::seal::raw_records::raw_records;
 use crate::seal::site_table::SiteTable;
 
 /// Writes the samples of all ranks.
@@ -60,12 +61,7 @@ impl RawSamples {
         let mut raw = RawSamples::default();
         let Some(path) = &process.samples else { return Ok(raw) };
         let bytes = fs::read(path).with_path(path)?;
-        let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-        let words: Vec<u64> = bytes.chunks_exact(8).map(word).collect();
-        if words.first() == Some(&MAGIC) {
-            let records = words.as_chunks::<RECORD_WORDS>().0.iter().skip(1);
-            records.filter_map(|words| RawSampleRecord::from_words(*words)).for_each(|record| raw.add(record));
-        }
+        raw_records::<RECORD_WORDS>(&bytes, MAGIC).filter_map(RawSampleRecord::from_words).for_each(|record| raw.add(record));
         Ok(raw)
     }
 

@@ -221,10 +221,10 @@ impl BlockBuilder {
     }
 
     fn width(&self) -> usize {
-        let own_shapes =
+        let own_descriptors =
             self.dictionary.descriptors().len() == self.ids.len() && self.ids.iter().enumerate().all(|(i, n)| i == usize::from(*n));
         match self.dictionary.descriptors().len() {
-            _ if own_shapes => 0,
+            _ if own_descriptors => 0,
             0..=0x100 => 1,
             _ => 2,
         }

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn any_shapes_survive() {
+    fn any_descriptors_survive() {
         let mut random = Rng::with_seed(1);
         let mut encoder = DictionaryEncoder::default();
         let mut descriptors = Vec::new();

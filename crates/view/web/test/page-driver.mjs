@@ -184,7 +184,7 @@ export class PageDriver {
      */
     async expectScreenshots(addresses) {
         await this.go('timeline');
-        const waiting = this.page.locator('.timeline-kinds tr', { hasText: 'waiting' }).locator('td');
+        const waiting = this.page.locator('.timeline-kinds tr', { hasText: 'waiting' }).locator('td:last-child');
         await this.waitFor('the analysis is available', async () => !['', '…'].includes(await waiting.innerText()));
         for (const colorScheme of ['light', 'dark']) {
             await this.page.emulateMedia({ colorScheme });
