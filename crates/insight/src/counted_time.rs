@@ -8,7 +8,7 @@ use sintonia_program::history::{History, Location};
 use sintonia_program::process_group::ProcessGroup;
 use sintonia_program::samples::CallPosition;
 use sintonia_recording::Recording;
-use sintonia_recording::counters::{CounterDefinition, CounterIntervals, RankCounters};
+use sintonia_recording::counters::{CounterDefinition, CounterIntervalKind, RankCounters};
 use sintonia_replay::Error;
 
 use crate::segment::{self, Segment};
@@ -47,7 +47,7 @@ pub struct CountedSegments {
 }
 
 /// The counters of all ranks, each once.
-pub(crate) fn definitions(recording: &Recording, intervals: CounterIntervals) -> Result<Vec<CounterDefinition>, Error> {
+pub(crate) fn definitions(recording: &Recording, intervals: CounterIntervalKind) -> Result<Vec<CounterDefinition>, Error> {
     let mut all: Vec<CounterDefinition> = Vec::new();
     for rank in &recording.header.ranks {
         for counter in recording.counters(rank.rank, intervals)?.counters {
@@ -72,12 +72,12 @@ pub(crate) fn sums(all: &[CounterDefinition], own: &[CounterDefinition], values:
 
 /// The counters of all ranks by segment.
 pub(crate) fn counted_segments(recording: &Recording, history: &History, comm: &dyn ProcessGroup) -> Result<CountedSegments, Error> {
-    let counters = definitions(recording, CounterIntervals::Segments)?;
+    let counters = definitions(recording, CounterIntervalKind::Segments)?;
     if counters.is_empty() {
         return Ok(CountedSegments::default());
     }
     let of_location = |location: &Location| {
-        let rank = recording.counters(location.rank, CounterIntervals::Segments)?;
+        let rank = recording.counters(location.rank, CounterIntervalKind::Segments)?;
         Ok(location_rows(&counters, &rank, location))
     };
     let rows: Vec<CountedRow> =

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use sintonia_program::samples::{CallPosition, CallTree, SampleActivity, activity};
 use sintonia_recording::Recording;
-use sintonia_recording::counters::{CounterDefinition, CounterIntervals};
+use sintonia_recording::counters::{CounterDefinition, CounterIntervalKind};
 use sintonia_replay::Error;
 
 use crate::SourceLocation;
@@ -176,14 +176,14 @@ fn segment_rows(recording: &Recording, CountedSegments { counters, segments }: &
 }
 
 fn function_rows(recording: &Recording) -> Result<Vec<FunctionCounterRow>, Error> {
-    let counters = counted_time::definitions(recording, CounterIntervals::Samples)?;
+    let counters = counted_time::definitions(recording, CounterIntervalKind::Samples)?;
     if counters.is_empty() {
         return Ok(Vec::new());
     }
     let tree = CallTree::of(recording)?;
     let mut functions: BTreeMap<u32, CountedTime> = BTreeMap::new();
     for rank in &recording.header.ranks {
-        let counted = recording.counters(rank.rank, CounterIntervals::Samples)?;
+        let counted = recording.counters(rank.rank, CounterIntervalKind::Samples)?;
         for thread in recording.samples(rank.rank)? {
             let Some(intervals) = counted.thread(thread.thread) else { continue };
             for sample in thread.samples.iter().filter(|sample| activity(sample, None::<CallPosition>) != SampleActivity::Mpi) {
@@ -211,7 +211,7 @@ fn function_rows(recording: &Recording) -> Result<Vec<FunctionCounterRow>, Error
 pub(crate) fn instruction_counts(recording: &Recording) -> Result<Option<InstructionCounts>, Error> {
     let mut all = InstructionCounts::default();
     for rank in &recording.header.ranks {
-        let counted = recording.counters(rank.rank, CounterIntervals::Segments)?;
+        let counted = recording.counters(rank.rank, CounterIntervalKind::Segments)?;
         let find = |is_it: fn(&CounterDefinition) -> bool| counted.counters.iter().position(is_it);
         let both = find(CounterDefinition::counts_instructions).zip(find(CounterDefinition::counts_cycles));
         let Some((instructions, cycles)) = both else { return Ok(None) };

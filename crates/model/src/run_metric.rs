@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sintonia_recording::Recording;
-use sintonia_recording::counters::CounterIntervals;
+use sintonia_recording::counters::CounterIntervalKind;
 
 use crate::run::{MeasuredRun, RunError};
 
@@ -74,7 +74,7 @@ pub(crate) fn totals(recording: &Recording) -> Result<BTreeMap<String, RunTotal>
     let mut totals: BTreeMap<String, RunTotal> = BTreeMap::new();
     for (index, rank) in ranks.iter().enumerate() {
         let mut own: BTreeMap<String, RunTotal> = BTreeMap::new();
-        let counted = recording.counters(rank.rank, CounterIntervals::Segments)?;
+        let counted = recording.counters(rank.rank, CounterIntervalKind::Segments)?;
         for (counter, definition) in counted.counters.iter().enumerate().filter(|(_, definition)| definition.is_sum) {
             let values = counted.threads.iter().flat_map(|thread| thread.iter()).map(|interval| interval.values[counter] as f64);
             let unit = if definition.unit.is_empty() { COUNT.to_owned() } else { definition.unit.clone() };

@@ -57,7 +57,7 @@ fn is_yes(value: &bool) -> bool {
 
 impl CounterDefinition {
     /// A counter of events, by their name.
-    pub fn of_events(name: impl Into<String>) -> CounterDefinition {
+    pub fn event_count(name: impl Into<String>) -> CounterDefinition {
         CounterDefinition { name: name.into(), unit: String::new(), scale: 1.0, is_sum: true }
     }
 
@@ -164,28 +164,28 @@ impl RankCounters {
 
 /// Where the intervals of a file begin and end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CounterIntervals {
+pub enum CounterIntervalKind {
     /// At MPI calls.
     Segments,
     /// At samples.
     Samples,
 }
 
-impl CounterIntervals {
+impl CounterIntervalKind {
     /// Both kinds.
-    pub const ALL: [CounterIntervals; 2] = [CounterIntervals::Segments, CounterIntervals::Samples];
+    pub const ALL: [CounterIntervalKind; 2] = [CounterIntervalKind::Segments, CounterIntervalKind::Samples];
 
     /// File name of a rank inside a recording.
     pub fn file_name(self, rank: u32) -> String {
         match self {
-            CounterIntervals::Segments => format!("rank-{rank:05}.counters"),
-            CounterIntervals::Samples => format!("rank-{rank:05}.sample-counters"),
+            CounterIntervalKind::Segments => format!("rank-{rank:05}.counters"),
+            CounterIntervalKind::Samples => format!("rank-{rank:05}.sample-counters"),
         }
     }
 }
 
 /// Writes a file of a rank, with times in ticks; none if there are no intervals.
-pub fn write(folder: &Path, rank: u32, intervals: CounterIntervals, counters: &RankCounters) -> Result<(), Error> {
+pub fn write(folder: &Path, rank: u32, intervals: CounterIntervalKind, counters: &RankCounters) -> Result<(), Error> {
     let threads = || counters.threads.iter().filter(|thread| !thread.is_empty());
     let mut bytes = Vec::new();
     if threads().next().is_some() {
@@ -195,7 +195,7 @@ pub fn write(folder: &Path, rank: u32, intervals: CounterIntervals, counters: &R
         let samples = SampleTimes::read(folder, rank, intervals)?;
         threads().for_each(|thread| encode(&mut bytes, thread, samples.as_ref().map(|samples| samples.thread(thread.thread))));
     }
-    let magic = if intervals == CounterIntervals::Samples { SAMPLES_MAGIC } else { MAGIC };
+    let magic = if intervals == CounterIntervalKind::Samples { SAMPLES_MAGIC } else { MAGIC };
     checked_file::write(&folder.join(intervals.file_name(rank)), magic, &bytes).map(drop)
 }
 
@@ -204,8 +204,8 @@ struct SampleTimes(Vec<ThreadSamples>);
 
 impl SampleTimes {
     /// `None` if the intervals are not between samples.
-    fn read(folder: &Path, rank: u32, intervals: CounterIntervals) -> Result<Option<SampleTimes>, Error> {
-        let is_between = intervals == CounterIntervals::Samples;
+    fn read(folder: &Path, rank: u32, intervals: CounterIntervalKind) -> Result<Option<SampleTimes>, Error> {
+        let is_between = intervals == CounterIntervalKind::Samples;
         is_between.then(|| samples::read(folder, rank).map(SampleTimes)).transpose()
     }
 
@@ -278,7 +278,7 @@ fn decode(mut rest: &[u8], samples: Option<&SampleTimes>) -> Option<RankCounters
 }
 
 /// A file of a rank, with times in ticks; empty if there is none, or if it is damaged.
-pub(crate) fn read(folder: &Path, rank: u32, intervals: CounterIntervals) -> Result<RankCounters, Error> {
+pub(crate) fn read(folder: &Path, rank: u32, intervals: CounterIntervalKind) -> Result<RankCounters, Error> {
     let samples = SampleTimes::read(folder, rank, intervals)?;
     let versions: [checked_file::FileVersion<_>; 2] =
         [(MAGIC, &|bytes| decode(bytes, None)), (SAMPLES_MAGIC, &|bytes| decode(bytes, samples.as_ref()))];
@@ -296,19 +296,19 @@ mod tests {
         first.push(200, 300, &[1 << 50, 0]);
         let mut second = ThreadCounters::new(4);
         second.push(1, 2, &[0, 0]);
-        RankCounters { counters: vec![CounterDefinition::of_events("instructions"), power], threads: vec![first, second] }
+        RankCounters { counters: vec![CounterDefinition::event_count("instructions"), power], threads: vec![first, second] }
     }
 
     #[test]
     fn counters_survive_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let read = |rank, intervals| read(folder.path(), rank, intervals).unwrap();
-        write(folder.path(), 3, CounterIntervals::Segments, &rank()).unwrap();
-        assert_eq!(read(3, CounterIntervals::Segments), rank());
-        assert_eq!(read(3, CounterIntervals::Samples), RankCounters::default());
+        write(folder.path(), 3, CounterIntervalKind::Segments, &rank()).unwrap();
+        assert_eq!(read(3, CounterIntervalKind::Segments), rank());
+        assert_eq!(read(3, CounterIntervalKind::Samples), RankCounters::default());
         let without = RankCounters { threads: vec![ThreadCounters::new(1)], ..rank() };
-        write(folder.path(), 4, CounterIntervals::Segments, &without).unwrap();
-        assert!(!folder.path().join(CounterIntervals::Segments.file_name(4)).exists());
+        write(folder.path(), 4, CounterIntervalKind::Segments, &without).unwrap();
+        assert!(!folder.path().join(CounterIntervalKind::Segments.file_name(4)).exists());
     }
 
     #[test]
@@ -323,10 +323,10 @@ mod tests {
         (1..1000).filter(|number| *number != 500).for_each(|number| thread.push(time(number - 1), time(number), &[number % 60, 0]));
         thread.push(time(999) + 5, time(999) + 9, &[7, 7]);
         let counters = RankCounters { threads: vec![thread], ..rank() };
-        write(folder.path(), 0, CounterIntervals::Samples, &counters).unwrap();
-        assert_eq!(read(folder.path(), 0, CounterIntervals::Samples).unwrap(), counters);
+        write(folder.path(), 0, CounterIntervalKind::Samples, &counters).unwrap();
+        assert_eq!(read(folder.path(), 0, CounterIntervalKind::Samples).unwrap(), counters);
         let bytes = |name: String| folder.path().join(name).metadata().unwrap().len();
-        let size = bytes(CounterIntervals::Samples.file_name(0));
+        let size = bytes(CounterIntervalKind::Samples.file_name(0));
         assert!(size < 3 * 1000 + 200, "{size}");
         assert!(size + bytes("rank-00000.samples".into()) <= 12 * 1000);
     }
@@ -334,10 +334,10 @@ mod tests {
     #[test]
     fn files_between_samples_with_all_times_are_read() {
         let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), 0, CounterIntervals::Segments, &rank()).unwrap();
-        let name = |intervals: CounterIntervals| folder.path().join(intervals.file_name(0));
-        std::fs::rename(name(CounterIntervals::Segments), name(CounterIntervals::Samples)).unwrap();
-        assert_eq!(read(folder.path(), 0, CounterIntervals::Samples).unwrap(), rank());
+        write(folder.path(), 0, CounterIntervalKind::Segments, &rank()).unwrap();
+        let name = |intervals: CounterIntervalKind| folder.path().join(intervals.file_name(0));
+        std::fs::rename(name(CounterIntervalKind::Segments), name(CounterIntervalKind::Samples)).unwrap();
+        assert_eq!(read(folder.path(), 0, CounterIntervalKind::Samples).unwrap(), rank());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::call_paths::CallPaths;
 use crate::call_table::{CallDescriptor, CallTable, DescriptorTotals};
-use crate::counters::{self, CounterIntervals, RankCounters};
+use crate::counters::{self, CounterIntervalKind, RankCounters};
 use crate::definitions::{LIVE_DIR, MAX_RANKS, parse_ranks};
 use crate::error::Error;
 use crate::excerpt::RecordingExcerpt;
@@ -203,7 +203,7 @@ impl Recording {
     }
 
     /// What was counted of a rank's threads between MPI calls, or between samples. Empty if nothing was, and if the file is damaged.
-    pub fn counters(&self, rank: u32, intervals: CounterIntervals) -> Result<RankCounters, Error> {
+    pub fn counters(&self, rank: u32, intervals: CounterIntervalKind) -> Result<RankCounters, Error> {
         let Some(clock) = self.header.rank(rank).map(|rank| rank.clock.to_fixed_point()) else { return Ok(RankCounters::default()) };
         let counters = counters::read(self.folder(), rank, intervals)?.map_times(|ticks| clock.ticks_to_ns(ticks as u64));
         Ok(self.cut_counters(rank, counters))

@@ -7,7 +7,7 @@ use sintonia_otf2::code::ValueType;
 use sintonia_otf2::reference::{AttributeRef, CallingContextRef, SourceCodeLocationRef};
 use sintonia_otf2::{AttributeList, Value};
 use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
-use sintonia_recording::counters::CounterIntervals;
+use sintonia_recording::counters::CounterIntervalKind;
 use sintonia_recording::raw;
 use sintonia_recording::samples::Sample;
 
@@ -108,10 +108,10 @@ impl CallAttribute {
     }
 
     /// The attribute with the length of an interval that a metric ends.
-    pub(super) fn interval_length(intervals: CounterIntervals) -> CallAttribute {
+    pub(super) fn interval_length(intervals: CounterIntervalKind) -> CallAttribute {
         match intervals {
-            CounterIntervals::Segments => CallAttribute::SegmentLength,
-            CounterIntervals::Samples => CallAttribute::SampleLength,
+            CounterIntervalKind::Segments => CallAttribute::SegmentLength,
+            CounterIntervalKind::Samples => CallAttribute::SampleLength,
         }
     }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use sintonia_recording::counters::{CounterDefinition, CounterIntervals};
+use sintonia_recording::counters::{CounterDefinition, CounterIntervalKind};
 use sintonia_recording::header::{NeighbourClass, ProcessExit, RecordedRank, RecordingHeader};
 use sintonia_recording::host::HostDescription;
 
@@ -139,12 +139,12 @@ pub(super) fn rank_properties(rank: &RecordedRank) -> Vec<Property> {
 }
 
 /// The property with the counters of a rank.
-pub(super) fn counters_property(intervals: CounterIntervals, counters: &[CounterDefinition]) -> Property {
+pub(super) fn counters_property(intervals: CounterIntervalKind, counters: &[CounterDefinition]) -> Property {
     (counters_name(intervals), PropertyValue::String(serde_json::json!(counters).to_string()))
 }
 
 /// The counters of a rank, from its properties.
-pub(super) fn parse_counters(properties: &[(String, PropertyValue)], intervals: CounterIntervals) -> Vec<CounterDefinition> {
+pub(super) fn parse_counters(properties: &[(String, PropertyValue)], intervals: CounterIntervalKind) -> Vec<CounterDefinition> {
     let found = properties.iter().find(|(name, _)| name == counters_name(intervals));
     match found {
         Some((_, PropertyValue::String(json))) => serde_json::from_str(json).unwrap_or_default(),
@@ -152,10 +152,10 @@ pub(super) fn parse_counters(properties: &[(String, PropertyValue)], intervals: 
     }
 }
 
-fn counters_name(intervals: CounterIntervals) -> &'static str {
+fn counters_name(intervals: CounterIntervalKind) -> &'static str {
     match intervals {
-        CounterIntervals::Segments => SEGMENT_COUNTERS,
-        CounterIntervals::Samples => SAMPLE_COUNTERS,
+        CounterIntervalKind::Segments => SEGMENT_COUNTERS,
+        CounterIntervalKind::Samples => SAMPLE_COUNTERS,
     }
 }
 

@@ -5,7 +5,7 @@ use sintonia_insight::analysis::RunAnalysis;
 use sintonia_program::process_group::SingleProcess;
 use sintonia_program::testing::run_in_group;
 use sintonia_recording::call_table::CallDescriptor;
-use sintonia_recording::counters::{CounterDefinition, CounterIntervals, RankCounters, ThreadCounters};
+use sintonia_recording::counters::{CounterDefinition, CounterIntervalKind, RankCounters, ThreadCounters};
 use sintonia_recording::testing::*;
 
 use crate::play::{Play, advice_rows, given, saved_ms};
@@ -292,8 +292,8 @@ fn a_rank_that_is_slower_with_as_many_instructions_runs_on_a_slow_machine() {
                 let usual = if rank == 1 { (end - begin) / 3 * 2 } else { end - begin };
                 thread.push(begin, end, &[if rank == 1 { instructions(usual) } else { usual }]);
             }
-            let counters = RankCounters { counters: vec![CounterDefinition::of_events("instructions")], threads: vec![thread] };
-            builder = builder.rank(calls).counters(CounterIntervals::Segments, &counters);
+            let counters = RankCounters { counters: vec![CounterDefinition::event_count("instructions")], threads: vec![thread] };
+            builder = builder.rank(calls).counters(CounterIntervalKind::Segments, &counters);
         }
         given(&builder.write())
     };

@@ -1,7 +1,7 @@
 //! Advice that rests on samples and counters.
 
 use sintonia_insight::advice::Advice;
-use sintonia_recording::counters::{CounterDefinition, CounterIntervals, RankCounters, ThreadCounters};
+use sintonia_recording::counters::{CounterDefinition, CounterIntervalKind, RankCounters, ThreadCounters};
 use sintonia_recording::samples::{Sample, StackFrame, ThreadSamples};
 use sintonia_recording::testing::*;
 
@@ -73,9 +73,9 @@ fn counted(slow: usize, counter: &str, per_usual_ms: fn(bool) -> i64, runs: bool
         for pair in calls.windows(2) {
             thread.push(pair[0].leave as i64, pair[1].enter as i64, &[60 * per_usual_ms(rank < slow)]);
         }
-        let counters = RankCounters { counters: vec![CounterDefinition::of_events(counter)], threads: vec![thread] };
+        let counters = RankCounters { counters: vec![CounterDefinition::event_count(counter)], threads: vec![thread] };
         let sampled = if runs { samples(&calls, 0) } else { ThreadSamples::default() };
-        builder = builder.rank(calls).counters(CounterIntervals::Segments, &counters).samples(PERIOD_MS * MS as u64, &[sampled]);
+        builder = builder.rank(calls).counters(CounterIntervalKind::Segments, &counters).samples(PERIOD_MS * MS as u64, &[sampled]);
     }
     given(&builder.stack_frames(vec![frame(None, None, None)]).write())
 }

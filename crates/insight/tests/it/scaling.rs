@@ -2,7 +2,7 @@
 
 use sintonia_insight::{RunEfficiency, RunSummary, ScaledRun, ScalingMode};
 use sintonia_program::process_group::SingleProcess;
-use sintonia_recording::counters::{CounterDefinition, CounterIntervals, RankCounters, ThreadCounters};
+use sintonia_recording::counters::{CounterDefinition, CounterIntervalKind, RankCounters, ThreadCounters};
 use sintonia_recording::testing::*;
 
 /// A run in which every rank computes for some milliseconds and is then in a barrier for ten.
@@ -51,10 +51,10 @@ fn counted_run(ranks: usize, computes: u64, instructions: i64, cycles: i64) -> (
     let mut thread = ThreadCounters::new(0);
     let (begin, end) = (10_000_000, 10_000_000 + computes as i64 * 500_000);
     thread.push(begin, end, &[instructions, cycles]);
-    let counters = ["instructions", "PAPI_TOT_CYC"].map(CounterDefinition::of_events).to_vec();
+    let counters = ["instructions", "PAPI_TOT_CYC"].map(CounterDefinition::event_count).to_vec();
     let counters = RankCounters { counters, threads: vec![thread] };
-    let ranks =
-        (0..ranks).fold(RecordingBuilder::new(), |builder, _| builder.rank(calls.clone()).counters(CounterIntervals::Segments, &counters));
+    let ranks = (0..ranks)
+        .fold(RecordingBuilder::new(), |builder, _| builder.rank(calls.clone()).counters(CounterIntervalKind::Segments, &counters));
     let recording = ranks.write();
     let run = RunEfficiency::from_recording("run.sin", &recording, &SingleProcess, &|| ()).unwrap();
     (run, RunSummary::from_recording(&recording, &SingleProcess, &|_, _| ()).unwrap())

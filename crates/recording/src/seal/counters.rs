@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::counter_event::MAX_EVENTS;
-use crate::counters::{self, CounterDefinition, CounterIntervals, RankCounters, ThreadCounters};
+use crate::counters::{self, CounterDefinition, CounterIntervalKind, RankCounters, ThreadCounters};
 use crate::error::{Error, WithPath};
 use crate::raw::counters::{MAGIC, RECORD_WORDS, RawCounts};
 use crate::seal::process::ProcessDefinitions;
@@ -20,8 +20,8 @@ pub(super) fn write(folder: &Path, rank: u32, process: &ProcessDefinitions) -> R
             threads.push(read_thread(*thread, &fs::read(path).with_path(path)?, events.len()));
         }
     }
-    let counters = events.iter().map(CounterDefinition::of_events).collect();
-    counters::write(folder, rank, CounterIntervals::Segments, &RankCounters { counters, threads })
+    let counters = events.iter().map(CounterDefinition::event_count).collect();
+    counters::write(folder, rank, CounterIntervalKind::Segments, &RankCounters { counters, threads })
 }
 
 /// The intervals of a raw file, in ticks.

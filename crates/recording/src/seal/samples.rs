@@ -7,7 +7,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use crate::counter_event::MAX_EVENTS;
-use crate::counters::{self, CounterDefinition, CounterIntervals, RankCounters, ThreadCounters};
+use crate::counters::{self, CounterDefinition, CounterIntervalKind, RankCounters, ThreadCounters};
 use crate::error::{Error, WithPath};
 use crate::header::{CallSiteDefinition, SourceFrame};
 use crate::raw::samples::{MAGIC, RECORD_WORDS, RawFrame, RawSample, RawSampleRecord};
@@ -39,7 +39,7 @@ pub(super) fn write(folder: &Path, members: &[RankedProcess]) -> Result<(), Erro
             sample.frame = renumbered[sample.frame as usize];
         }
         samples::write(folder, member.rank, &threads)?;
-        counters::write(folder, member.rank, CounterIntervals::Samples, &raw.counters(member.process()))
+        counters::write(folder, member.rank, CounterIntervalKind::Samples, &raw.counters(member.process()))
     })?;
     samples::write_frames(folder, frames)
 }
@@ -135,7 +135,7 @@ impl RawSamples {
                 thread.push(begin.unwrap_or(end), end, &values[..events.min(MAX_EVENTS)]);
             }
         }
-        let counters = definition.events.iter().take(MAX_EVENTS).map(CounterDefinition::of_events).collect();
+        let counters = definition.events.iter().take(MAX_EVENTS).map(CounterDefinition::event_count).collect();
         RankCounters { counters, threads: threads.into_values().collect() }
     }
 }

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::calls::TestCall;
 use crate::Recording;
 use crate::call_table::CallDescriptor;
-use crate::counters::{self, CounterIntervals, RankCounters};
+use crate::counters::{self, CounterIntervalKind, RankCounters};
 use crate::definitions::{FORMAT_VERSION, SamplingDefinition};
 use crate::header::{
     CallSiteDefinition, CommunicatorDefinition, LinearClock, ObjectDefinition, ProcessExit, RecordedRank, RecordingHeader, SourceFrame,
@@ -129,7 +129,7 @@ impl RecordingBuilder {
     }
 
     /// What was counted of the threads of the latest rank.
-    pub fn counters(self, intervals: CounterIntervals, counters: &RankCounters) -> RecordingBuilder {
+    pub fn counters(self, intervals: CounterIntervalKind, counters: &RankCounters) -> RecordingBuilder {
         let rank = self.header.ranks.last().expect("a rank");
         counters::write(&self.folder, rank.rank, intervals, counters).expect("a file for the rank");
         self

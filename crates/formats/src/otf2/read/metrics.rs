@@ -29,7 +29,7 @@ enum ValueMeaning {
 }
 
 impl ValueMeaning {
-    fn of_mode(mode: MetricMode) -> ValueMeaning {
+    fn from_mode(mode: MetricMode) -> ValueMeaning {
         match mode.0 & 0xf {
             0 => ValueMeaning::Accumulated,
             2 => ValueMeaning::Relative,
@@ -67,7 +67,7 @@ impl MetricIndex {
             }
             for member in class.members.iter().map(|member| definitions.metric_members.get(*member)) {
                 index.counters.push(counter(definitions, member, &mut names));
-                index.meanings.push(member.map_or(ValueMeaning::Absolute, |member| ValueMeaning::of_mode(member.mode)));
+                index.meanings.push(member.map_or(ValueMeaning::Absolute, |member| ValueMeaning::from_mode(member.mode)));
             }
             index.classes.insert(class.number, first..index.counters.len());
         }
@@ -76,14 +76,14 @@ impl MetricIndex {
 }
 
 fn counter(definitions: &ArchiveDefinitions, member: Option<&MetricMember>, names: &mut TextBudget) -> CounterDefinition {
-    let Some(member) = member else { return CounterDefinition { is_sum: false, ..CounterDefinition::of_events("") } };
+    let Some(member) = member else { return CounterDefinition { is_sum: false, ..CounterDefinition::event_count("") } };
     let factor = scale_factor(member.base, member.exponent);
     let unit = definitions.string(member.unit.0).filter(|unit| *unit != "#");
     CounterDefinition {
         name: definitions.string(member.name.0).and_then(|name| names.copy_text(name)).unwrap_or_default(),
         unit: unit.and_then(|unit| names.copy_text(unit)).unwrap_or_default(),
         scale: if member.is_floating_point { factor / FRACTION } else { factor },
-        is_sum: ValueMeaning::of_mode(member.mode) != ValueMeaning::Absolute,
+        is_sum: ValueMeaning::from_mode(member.mode) != ValueMeaning::Absolute,
     }
 }
 
@@ -148,12 +148,12 @@ mod tests {
     #[test]
     fn what_a_value_means_is_in_its_mode() {
         let modes = [MetricMode::ACCUMULATED_START, MetricMode::ABSOLUTE_POINT, MetricMode::RELATIVE_NEXT];
-        assert_eq!(modes.map(ValueMeaning::of_mode), [ValueMeaning::Accumulated, ValueMeaning::Absolute, ValueMeaning::Relative]);
+        assert_eq!(modes.map(ValueMeaning::from_mode), [ValueMeaning::Accumulated, ValueMeaning::Absolute, ValueMeaning::Relative]);
     }
 
     #[test]
     fn increases_between_calls_are_counted_and_values_are_kept() {
-        let counter = CounterDefinition::of_events("");
+        let counter = CounterDefinition::event_count("");
         let meanings = vec![ValueMeaning::Accumulated, ValueMeaning::Relative, ValueMeaning::Absolute];
         let index =
             MetricIndex { counters: vec![counter; 3], meanings, classes: HashMap::from([(7, 0..2), (8, 2..3)]), ..MetricIndex::default() };

@@ -1,6 +1,6 @@
 //! Counters of Sintonia's archives: readings whose differences are the increases in intervals.
 
-use sintonia_recording::counters::{CounterDefinition, CounterIntervals, RankCounters, ThreadCounters};
+use sintonia_recording::counters::{CounterDefinition, CounterIntervalKind, RankCounters, ThreadCounters};
 
 use crate::otf2::attributes::{CallAttribute, CallAttributeList};
 use crate::otf2::counter_reading::CounterReading;
@@ -8,16 +8,16 @@ use crate::otf2::event::MetricValue;
 use crate::otf2::properties::{self, PropertyValue};
 
 /// The counters of a rank, for each kind of intervals.
-pub(super) struct OwnCounterDefinitions([(CounterIntervals, Vec<CounterDefinition>); 2]);
+pub(super) struct OwnCounterDefinitions([(CounterIntervalKind, Vec<CounterDefinition>); 2]);
 
 impl OwnCounterDefinitions {
     /// From the properties of a process.
     pub(super) fn new(rank_properties: &[(String, PropertyValue)]) -> OwnCounterDefinitions {
-        OwnCounterDefinitions(CounterIntervals::ALL.map(|intervals| (intervals, properties::parse_counters(rank_properties, intervals))))
+        OwnCounterDefinitions(CounterIntervalKind::ALL.map(|intervals| (intervals, properties::parse_counters(rank_properties, intervals))))
     }
 
     /// What was counted of the threads of a rank.
-    pub(super) fn to_rank_counters(&self, threads: Vec<OwnCounterReader>) -> [(CounterIntervals, RankCounters); 2] {
+    pub(super) fn to_rank_counters(&self, threads: Vec<OwnCounterReader>) -> [(CounterIntervalKind, RankCounters); 2] {
         let mut ranks = self.0.clone().map(|(intervals, counters)| (intervals, RankCounters { counters, threads: Vec::new() }));
         for reader in threads {
             ranks.iter_mut().zip(reader.0).for_each(|((_, rank), series)| rank.threads.push(series.counters));

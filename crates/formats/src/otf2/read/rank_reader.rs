@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sintonia_mpi::{FunctionId, FunctionRole};
 use sintonia_recording::call_table::CallDescriptor;
-use sintonia_recording::counters::{self, CounterIntervals, RankCounters, ThreadCounters};
+use sintonia_recording::counters::{self, CounterIntervalKind, RankCounters, ThreadCounters};
 use sintonia_recording::definitions::{CountersDefinition, SamplingDefinition};
 use sintonia_recording::header::{ProcessExit, RecordedRank};
 use sintonia_recording::raw::part;
@@ -373,7 +373,7 @@ impl RankImporter<'_> {
             return Ok(None);
         }
         let counted = RankCounters { counters: self.trace.metrics.counters.clone(), threads };
-        counters::write(folder, rank, CounterIntervals::Segments, &counted)?;
+        counters::write(folder, rank, CounterIntervalKind::Segments, &counted)?;
         let events = counted.counters.into_iter().map(|counter| counter.name).collect();
         Ok(Some(CountersDefinition { events, shortest_ns: 0 }))
     }

@@ -7,7 +7,7 @@ use sintonia_mpi::{BlockingMode, FUNCTIONS, FunctionId, FunctionRole};
 use sintonia_otf2::Event;
 use sintonia_recording::Recording;
 use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
-use sintonia_recording::counters::{self, CounterDefinition, CounterIntervals, RankCounters, ThreadCounters};
+use sintonia_recording::counters::{self, CounterDefinition, CounterIntervalKind, RankCounters, ThreadCounters};
 use sintonia_recording::definitions::{CountersDefinition, FORMAT_VERSION, SamplingDefinition};
 use sintonia_recording::header::{
     CallSiteDefinition, CommunicatorDefinition, LinearClock, MpiVersion, NeighbourClass, ObjectDefinition, ProcessExit, RecordedRank,
@@ -31,7 +31,7 @@ pub(super) fn anything(folder: &Path, random: &mut Rng, length: u64, has_samples
         let (calls, threads, end_ns) = write_rank(folder, rank, random, length);
         if has_samples {
             samples::write(folder, rank, &any_samples(random, end_ns)).unwrap();
-            for intervals in CounterIntervals::ALL {
+            for intervals in CounterIntervalKind::ALL {
                 counters::write(folder, rank, intervals, &any_counters(random, end_ns)).unwrap();
             }
         }
@@ -96,7 +96,7 @@ fn any_counters(random: &mut Rng, end: i64) -> RankCounters {
         }
         threads.push(counters);
     }
-    RankCounters { counters: vec![CounterDefinition::of_events("instructions"), power], threads }
+    RankCounters { counters: vec![CounterDefinition::event_count("instructions"), power], threads }
 }
 
 /// Samples of the threads that call MPI, and of one that does not, before, between, in and after calls.
@@ -296,7 +296,7 @@ fn go_out_and_back(recording: &Recording) -> Recording {
             assert_eq!(pair.1, pair.0, "call {index} of rank {rank}, {}", pair.0.name());
         }
         assert_eq!(after.len(), before.len(), "rank {rank}");
-        for intervals in CounterIntervals::ALL {
+        for intervals in CounterIntervalKind::ALL {
             assert_eq!(back.counters(rank, intervals).unwrap(), recording.counters(rank, intervals).unwrap(), "rank {rank}");
         }
         assert_eq!(back.samples(rank).unwrap(), recording.samples(rank).unwrap(), "rank {rank}");

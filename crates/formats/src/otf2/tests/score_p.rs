@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use sintonia_recording::counters::CounterIntervals;
+use sintonia_recording::counters::CounterIntervalKind;
 
 use super::{calls, import};
 
@@ -94,7 +94,7 @@ fn functions_of_the_program_are_sampled_and_mpi_has_its_time() {
 #[test]
 fn metrics_of_papi_are_counters_between_calls() {
     let (_folder, recording, _) = import(&archive_with_metrics());
-    let counters = recording.counters(0, CounterIntervals::Segments).unwrap();
+    let counters = recording.counters(0, CounterIntervalKind::Segments).unwrap();
     let names: Vec<&str> = counters.counters.iter().map(|counter| counter.name.as_str()).collect();
     assert_eq!(names, ["PAPI_TOT_CYC", "PAPI_L2_TCM", "PAPI_BR_MSP"]);
     assert!(counters.counters.iter().all(|counter| counter.is_sum && counter.scale == 1.0 && counter.unit.is_empty()));

@@ -9,7 +9,7 @@ use sintonia_otf2::code::{Base, MetricMode, MetricOccurrence, MetricType, Record
 use sintonia_otf2::reference::{MetricMemberRef, MetricRef};
 use sintonia_otf2::{ArchiveWriter, Definition};
 use sintonia_recording::Recording;
-use sintonia_recording::counters::{CounterDefinition, CounterIntervals, RankCounters, ThreadCounters};
+use sintonia_recording::counters::{CounterDefinition, CounterIntervalKind, RankCounters, ThreadCounters};
 
 use crate::error::Error;
 use crate::otf2::attributes::{CallAttribute, CallAttributeList};
@@ -21,7 +21,7 @@ use crate::otf2::properties::{self, Property};
 const MAX_EXPONENT: i32 = 60;
 
 /// Counters that are read together, as a metric class.
-type CounterSet = (CounterIntervals, Vec<CounterDefinition>);
+type CounterSet = (CounterIntervalKind, Vec<CounterDefinition>);
 
 /// The metric classes of an archive: the counters of each rank, each list once.
 #[derive(Default)]
@@ -44,7 +44,7 @@ impl MetricClasses {
         Ok(all)
     }
 
-    fn find(&self, intervals: CounterIntervals, counters: &[CounterDefinition]) -> Option<u32> {
+    fn find(&self, intervals: CounterIntervalKind, counters: &[CounterDefinition]) -> Option<u32> {
         self.classes.iter().position(|(kind, known)| *kind == intervals && known == counters).map(|index| index as u32)
     }
 
@@ -66,14 +66,14 @@ impl MetricClasses {
     }
 }
 
-fn written_intervals(has_samples: bool) -> &'static [CounterIntervals] {
-    if has_samples { &CounterIntervals::ALL } else { &[CounterIntervals::Segments] }
+fn written_intervals(has_samples: bool) -> &'static [CounterIntervalKind] {
+    if has_samples { &CounterIntervalKind::ALL } else { &[CounterIntervalKind::Segments] }
 }
 
-fn define_member(archive: &mut ArchiveWriter, reference: MetricMemberRef, counter: &CounterDefinition, intervals: CounterIntervals) {
+fn define_member(archive: &mut ArchiveWriter, reference: MetricMemberRef, counter: &CounterDefinition, intervals: CounterIntervalKind) {
     let description = match intervals {
-        CounterIntervals::Segments => "between MPI calls",
-        CounterIntervals::Samples => "between samples",
+        CounterIntervalKind::Segments => "between MPI calls",
+        CounterIntervalKind::Samples => "between samples",
     };
     let (base, exponent) = factor(counter.scale);
     let (name, description) = (archive.string(&counter.name), archive.string(description));
@@ -153,7 +153,7 @@ struct CounterSeries {
 }
 
 impl CounterSeries {
-    fn new(class: u32, intervals: CounterIntervals, counters: &[CounterDefinition], thread: &ThreadCounters) -> CounterSeries {
+    fn new(class: u32, intervals: CounterIntervalKind, counters: &[CounterDefinition], thread: &ThreadCounters) -> CounterSeries {
         CounterSeries {
             class,
             length: CallAttribute::interval_length(intervals),
@@ -200,10 +200,11 @@ mod tests {
 
     #[test]
     fn a_sum_is_written_at_both_ends_of_an_interval() {
-        let power = CounterDefinition { is_sum: false, ..CounterDefinition::of_events("power") };
+        let power = CounterDefinition { is_sum: false, ..CounterDefinition::event_count("power") };
         let mut thread = ThreadCounters::new(0);
         [(10, 20, [5, 7]), (20, 30, [6, 8]), (40, 50, [1, 9])].iter().for_each(|(begin, end, values)| thread.push(*begin, *end, values));
-        let mut series = CounterSeries::new(3, CounterIntervals::Segments, &[CounterDefinition::of_events("instructions"), power], &thread);
+        let mut series =
+            CounterSeries::new(3, CounterIntervalKind::Segments, &[CounterDefinition::event_count("instructions"), power], &thread);
         let mut written = Vec::new();
         while let Some((time, event, attributes)) = series.next() {
             let MpiEvent::Metric(3, values) = event else { panic!("a metric") };
