@@ -14,7 +14,7 @@ use crate::machine::Machine;
 use crate::quartiles::Quartiles;
 use crate::random::Random;
 use crate::{example, paths, table};
-use view_server::{ViewServer, failed};
+use view_server::{TimedAnswer, ViewServer, failed};
 
 /// How to measure.
 #[derive(Args)]
@@ -50,6 +50,9 @@ struct ViewFigures {
     peak_bytes: u64,
     picture_s: Quartiles,
     longest_picture_s: f64,
+    /// The figures of the same windows.
+    sums_s: Quartiles,
+    longest_sums_s: f64,
     zooms: Vec<ZoomFigure>,
     /// None where there is no browser.
     page: Option<PageFigures>,
@@ -84,6 +87,15 @@ struct ZoomFigure {
     packed_bytes: usize,
     seconds: Quartiles,
     longest_s: f64,
+    sums: Quartiles,
+    longest_sums_s: f64,
+}
+
+/// Seconds that answers about the windows of one width took.
+#[derive(Default)]
+struct WindowTimes {
+    pictures: Vec<f64>,
+    sums: Vec<f64>,
 }
 
 /// Measures, and publishes the figures.
@@ -121,9 +133,12 @@ fn measure(options: &Options, path: &Path) -> Result<ViewFigures, Error> {
         index_processor_s,
         first_picture_s,
         analysis_s: analysed.is_some().then_some(analysis_s),
-        picture_s: Quartiles::from_values(zooms.iter().flat_map(|(_, seconds)| seconds.iter().copied()))
+        picture_s: Quartiles::from_values(zooms.iter().flat_map(|(_, times)| times.pictures.iter().copied()))
             .ok_or_else(|| failed("it drew nothing"))?,
         longest_picture_s: zooms.iter().map(|(figure, _)| figure.longest_s).fold(0.0, f64::max),
+        sums_s: Quartiles::from_values(zooms.iter().flat_map(|(_, times)| times.sums.iter().copied()))
+            .ok_or_else(|| failed("it added up nothing"))?,
+        longest_sums_s: zooms.iter().map(|(figure, _)| figure.longest_sums_s).fold(0.0, f64::max),
         zooms: zooms.into_iter().map(|(figure, _)| figure).collect(),
         page: page(served.address())?,
         peak_bytes: served.peak_bytes()?,
@@ -141,7 +156,7 @@ fn first_picture(path: &Path) -> Result<(ViewServer, f64), Error> {
 }
 
 /// Pictures of the whole run, of a half of it, of a quarter and so on down to a microsecond, each at several places.
-fn zooms(served: &mut ViewServer, places: usize) -> Result<Vec<(ZoomFigure, Vec<f64>)>, Error> {
+fn zooms(served: &mut ViewServer, places: usize) -> Result<Vec<(ZoomFigure, WindowTimes)>, Error> {
     let whole = served.ask("timeline")?.ok_or_else(|| failed("there is no timeline"))?.header()?;
     let [from, to] = ["from", "to"].map(|name| whole[name].as_i64().unwrap_or(0));
     let (mut width, mut random, mut zooms) = (to - from, Random::new(), Vec::new());
@@ -152,18 +167,32 @@ fn zooms(served: &mut ViewServer, places: usize) -> Result<Vec<(ZoomFigure, Vec<
     Ok(zooms)
 }
 
-fn pictures(served: &mut ViewServer, width: i64, begins: impl Iterator<Item = i64>) -> Result<(ZoomFigure, Vec<f64>), Error> {
-    let (mut seconds, mut calls, mut packed_bytes) = (Vec::new(), 0, 0);
+fn pictures(served: &mut ViewServer, width: i64, begins: impl Iterator<Item = i64>) -> Result<(ZoomFigure, WindowTimes), Error> {
+    let (mut times, mut calls, mut packed_bytes) = (WindowTimes::default(), 0, 0);
     for begin in begins {
-        let question = format!("timeline?from={begin}&to={}&columns=1000&rows=400", begin + width);
-        let said = served.ask(&question)?.ok_or_else(|| failed(format!("{question}: no answer")))?;
+        let window = format!("from={begin}&to={}", begin + width);
+        let said = answer(served, &format!("timeline?{window}&columns=1000&rows=400"))?;
         calls = calls.max(said.header()?["calls"].as_u64().unwrap_or(0));
         packed_bytes = packed_bytes.max(said.packed_bytes());
-        seconds.push(said.seconds);
+        times.pictures.push(said.seconds);
+        times.sums.push(answer(served, &format!("sums?{window}"))?.seconds);
     }
-    let spread = Quartiles::from_values(seconds.iter().copied()).ok_or_else(|| failed("no places to look at"))?;
-    let longest_s = seconds.iter().copied().fold(0.0, f64::max);
-    Ok((ZoomFigure { window_s: width as f64 / 1e9, calls, packed_bytes, seconds: spread, longest_s }, seconds))
+    let spread = |seconds: &[f64]| Quartiles::from_values(seconds.iter().copied()).ok_or_else(|| failed("no places to look at"));
+    let longest = |seconds: &[f64]| seconds.iter().copied().fold(0.0, f64::max);
+    let figure = ZoomFigure {
+        window_s: width as f64 / 1e9,
+        calls,
+        packed_bytes,
+        seconds: spread(&times.pictures)?,
+        longest_s: longest(&times.pictures),
+        sums: spread(&times.sums)?,
+        longest_sums_s: longest(&times.sums),
+    };
+    Ok((figure, times))
+}
+
+fn answer(served: &mut ViewServer, question: &str) -> Result<TimedAnswer, Error> {
+    served.ask(question)?.ok_or_else(|| failed(format!("{question}: no answer")))
 }
 
 /// The page in a browser, where there is one.
@@ -210,8 +239,9 @@ fn text(figures: &ViewFigures) -> String {
             1e3 * figures.longest_picture_s,
             megabytes(figures.peak_bytes)
         ),
+        format!("The sums of a window take {}, the longest {:.0} ms.", milliseconds(figures.sums_s), 1e3 * figures.longest_sums_s),
     ];
-    let heading = ["seconds shown", "calls", "a picture takes", "the longest", "kB sent"].map(String::from);
+    let heading = ["seconds shown", "calls", "a picture takes", "the longest", "kB sent", "its sums take", "the longest"].map(String::from);
     let rows: Vec<Vec<String>> = figures.zooms.iter().map(row).collect();
     let page = figures.page.as_ref().and_then(of_page).map_or_else(String::new, |said| format!("\n{said}\n"));
     format!("{}\n\n{}{page}", said.join(" "), table::markdown(&heading, &rows))
@@ -219,7 +249,10 @@ fn text(figures: &ViewFigures) -> String {
 
 fn row(figure: &ZoomFigure) -> Vec<String> {
     let (window, calls) = (format!("{:.6}", figure.window_s), figure.calls.to_string());
-    vec![window, calls, milliseconds(figure.seconds), format!("{:.0} ms", 1e3 * figure.longest_s), (figure.packed_bytes / 1000).to_string()]
+    let longest = |seconds: f64| format!("{:.0} ms", 1e3 * seconds);
+    let packed = (figure.packed_bytes / 1000).to_string();
+    let [picture, sums] = [figure.seconds, figure.sums].map(milliseconds);
+    vec![window, calls, picture, longest(figure.longest_s), packed, sums, longest(figure.longest_sums_s)]
 }
 
 fn of_page(page: &PageFigures) -> Option<String> {
