@@ -35,7 +35,7 @@ const SIZE_LIMITS: &[(&str, &str)] =
 /// Subjects that are asked once for all recordings.
 const GLOBAL_SUBJECTS: &[&str] = &["comparison", "scaling", "machine"];
 /// Subjects that are left out of files.
-const EXCLUDED_SUBJECTS: &[&str] = &["about", "calls", "messages", "find", "source", "lines", "replayed"];
+const EXCLUDED_SUBJECTS: &[&str] = &["about", "sums", "calls", "messages", "find", "source", "lines", "replayed"];
 /// Subjects of recordings with samples.
 const SAMPLE_SUBJECTS: &[&str] = &["stacks", "lines"];
 /// Queries about recordings with OpenMP regions.
