@@ -183,6 +183,24 @@ fn source_is_shown_of_call_sites_only() {
     assert_eq!(served.refused("0/source?file=/etc/passwd").0, 400);
 }
 
+/// The file of another user's recording may be any that the viewer can read.
+#[test]
+fn files_that_are_not_named_like_source_are_not_shown() {
+    let recording = recorded("c/005_self", &[]);
+    let header = recording.path.join("recording.json");
+    let text = std::fs::read_to_string(&header).expect("a header");
+    let mut changed: Value = serde_json::from_str(&text).expect("JSON");
+    let sites = changed["sites"].as_array_mut().expect("sites");
+    let number = sites.iter().position(|site| site["frames"][0]["line"].is_u64()).expect("a site with a line");
+    sites[number]["frames"][0]["file"] = json!("/etc/passwd");
+    std::fs::write(&header, changed.to_string()).expect("changed");
+    let (status, why) = Served::start(&[&recording.path]).refused(&format!("0/source?site={number}"));
+    assert_eq!((status, why.as_str()), (404, "/etc/passwd is not named like source code."));
+    let html = Html::write(recording.folder(), &[&recording.path], &["--source"]);
+    assert!(!html.answers.values().any(|answer| String::from_utf8_lossy(answer).contains("root:")));
+    assert!(!html.run.stdout.contains("/etc/passwd"), "{}", html.run.stdout);
+}
+
 #[test]
 fn names_with_html_in_them_are_data() {
     let folder = fresh_dir();
@@ -332,6 +350,9 @@ fn source_goes_into_the_file_only_if_that_is_wanted() {
     assert!(!subjects(&plain).contains(&"source"));
     let html = Html::write(recording.folder(), &[&recording.path], &["--source"]);
     assert!(holds_source(&html));
+    let (_, listed) = html.run.stdout.split_once("with source of:\n").unwrap_or_else(|| panic!("{}", html.run.stdout));
+    assert!(listed.lines().all(|line| line.starts_with("  /")) && listed.contains("001_send_modes.c\n"), "{listed}");
+    assert!(!plain.run.stdout.contains("source"), "{}", plain.run.stdout);
     assert_eq!(html.json("0/about")["subjects"], json!(subjects(&html)));
     let sources = html.answers.keys().filter(|name| name.starts_with("0/source?site=")).map(|name| html.json(name));
     let is_own = |shown: &Value| shown["file"].as_str().is_some_and(|file| file.ends_with("001_send_modes.c"));

@@ -38,6 +38,9 @@ pub(crate) struct ViewArgs {
     /// Port to listen on [default: any free port]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     port: u16,
+    /// Use the same token at every start, so that links remain valid; requires --port
+    #[arg(long, requires = "port")]
+    keep_token: bool,
     /// Address or host name to listen on; other machines can reach any but 127.0.0.1
     #[arg(long, value_name = "ADDRESS", default_value = LOOPBACK)]
     bind: String,
@@ -105,12 +108,25 @@ fn open_session(args: &ViewArgs) -> Result<ViewSession, Error> {
 }
 
 fn bind(args: &ViewArgs, page: &str) -> Result<(PageServer, AccessToken), Error> {
-    let token = AccessToken::new().map_err(|error| Error::Other(format!("cannot create a random token: {error}")))?;
+    let token = if args.keep_token { kept_token()? } else { AccessToken::new().map_err(|error| cannot_create(&error))? };
     let name = args.bind.trim_matches(['[', ']']);
     let server = PageServer::bind(name, args.port, &[host_name()], token.clone(), page);
     let port = if args.port > 0 { format!(" port {}", args.port) } else { String::new() };
     let cannot = |error| Error::Other(format!("cannot listen on {}{port}: {error}", args.bind));
     Ok((server.map_err(cannot)?, token))
+}
+
+/// The token of this user, in `$XDG_STATE_HOME/sintonia/view.token`.
+fn kept_token() -> Result<AccessToken, Error> {
+    let xdg_state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let folder = xdg_state.or_else(|| Some(std::env::home_dir()?.join(".local/state")));
+    let folder = folder.ok_or_else(|| Error::Other("--keep-token: there is no home directory to keep the token in".into()))?;
+    let file = folder.join("sintonia/view.token");
+    AccessToken::kept(&file).map_err(|error| Error::Other(format!("{}: {error}", file.display())))
+}
+
+fn cannot_create(error: &std::io::Error) -> Error {
+    Error::Other(format!("cannot create a random token: {error}"))
 }
 
 /// The addresses of the page.

@@ -45,10 +45,19 @@ impl PageContents {
         self.0.len()
     }
 
-    /// Answers the queries and fills the file; returns what was omitted.
-    pub fn fill(self, page: &mut StandalonePage, open: &Arc<ViewSession>, progress: &dyn Fn()) -> Result<OmittedAnswers, ContentsError> {
+    /// Answers the queries and fills the file.
+    pub fn fill(self, page: &mut StandalonePage, open: &Arc<ViewSession>, progress: &dyn Fn()) -> Result<FilledPage, ContentsError> {
         fill_file(page, open, collect_answers(open, self.0, progress)?)
     }
+}
+
+/// What a file holds and what it does not.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct FilledPage {
+    /// The queries without an answer.
+    pub left_out: OmittedAnswers,
+    /// The source files of which it has lines.
+    pub sources: BTreeSet<String>,
 }
 
 /// Runs the timeline's analysis of waits and messages; recordings without a timeline have nothing to analyse.
@@ -100,17 +109,21 @@ fn wait_for_answer(handler: &QuestionHandler, question: &PageQuery) -> Result<Qu
     }
 }
 
-/// Adds answers to the file as far as they fit, and then the table of contents; returns what was omitted.
-fn fill_file(file: &mut StandalonePage, open: &ViewSession, results: Vec<QueryResult>) -> Result<OmittedAnswers, ContentsError> {
+/// Adds answers to the file as far as they fit, and then the table of contents.
+fn fill_file(file: &mut StandalonePage, open: &ViewSession, results: Vec<QueryResult>) -> Result<FilledPage, ContentsError> {
     // The table of contents is known last but must fit: it is longest if everything is omitted.
     let why = |answer: &Result<QueryAnswer, String>| answer.as_ref().err().map_or_else(|| FILE_FULL.to_owned(), String::clone);
     let everything = results.iter().map(|(query, answer)| (query.key(), why(answer))).collect();
     file.reserve(about::answer(open, &available_subjects(open), &everything));
-    let (mut subjects, mut left_out) = (BTreeSet::from(["about"]), OmittedAnswers::new());
+    let (mut subjects, mut left_out, mut sources) = (BTreeSet::from(["about"]), OmittedAnswers::new(), BTreeSet::new());
     for (query, answer) in results {
+        let source = answer.as_ref().ok().and_then(source_file);
         let fits = |answer| file.add_answer(query.recording, &query.name(), answer);
         match answer.map(fits) {
-            Ok(true) => drop(subjects.insert(query.subject)),
+            Ok(true) => {
+                subjects.insert(query.subject);
+                sources.extend(source);
+            }
             Ok(false) => drop(left_out.insert(query.key(), FILE_FULL.to_owned())),
             Err(why) => drop(left_out.insert(query.key(), why)),
         }
@@ -119,7 +132,25 @@ fn fill_file(file: &mut StandalonePage, open: &ViewSession, results: Vec<QueryRe
     if !subjects.contains("report") || !file.add_reserved(0, "about", about::answer(open, &names, &left_out)) {
         return Err(ContentsError::TooLarge);
     }
-    Ok(left_out)
+    Ok(FilledPage { left_out, sources })
+}
+
+/// The source file of which an answer has lines.
+fn source_file(answer: &QueryAnswer) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct WithSource {
+        file: String,
+        lines: Option<serde::de::IgnoredAny>,
+        text: Option<SourceLines>,
+    }
+    #[derive(serde::Deserialize)]
+    struct SourceLines {
+        #[serde(rename = "lines")]
+        _lines: serde::de::IgnoredAny,
+    }
+    let QueryAnswer::Json(text) = answer else { return None };
+    let known: WithSource = serde_json::from_str(text).ok()?;
+    (known.lines.is_some() || known.text.is_some()).then_some(known.file)
 }
 
 #[cfg(test)]
@@ -156,7 +187,7 @@ mod tests {
         let mut file = StandalonePage::new("<!--ANSWERS-->").unwrap();
         let left_out = fill_file(&mut file, &ViewSession::default(), results).unwrap();
         let expected = [((0, "timeline".to_owned()), FILE_FULL.to_owned()), ((0, "placement".to_owned()), "one rank".to_owned())];
-        assert_eq!(left_out, OmittedAnswers::from(expected));
+        assert_eq!(left_out, FilledPage { left_out: expected.into(), ..FilledPage::default() });
     }
 
     /// A recording with a sample, open; its program has no scopes.

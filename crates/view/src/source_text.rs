@@ -1,4 +1,6 @@
 //! Source files of the recorded program, as far as they can be read and shown.
+//!
+//! A recording may come from somebody else and name any file: only those that are named like source code are read.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,6 +12,13 @@ const MAX_BYTES: u64 = 8 << 20;
 pub(crate) const MAX_LINES: usize = 4000;
 /// The maximum length of a line, in characters.
 const MAX_LINE_LENGTH: usize = 1000;
+
+/// Extensions of source files, in lower case.
+const EXTENSIONS: &[&str] = &[
+    "adb", "ads", "c", "c++", "cc", "chpl", "cl", "cpp", "cu", "cuh", "cxx", "d", "f", "f03", "f08", "f77", "f90", "f95", "for", "fpp", "ftn", "go", "h",
+    "h++", "hh", "hip", "hpp", "hxx", "i", "ii", "inc", "inl", "ipp", "ispc", "java", "jl", "m", "mm", "mod", "nim", "pas", "pxd", "pxi", "py", "pyx", "r",
+    "rs", "s", "scala", "swift", "tcc", "tpp", "txx", "upc", "zig",
+];
 
 /// Lines of a source file.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,6 +41,9 @@ pub(crate) fn excerpt(file: &str, line: usize, most: usize) -> Result<SourceExce
 fn read_source(file: &Path) -> Result<String, String> {
     let real = file.canonicalize().map_err(|_| "does not exist here".to_owned())?;
     let metadata = real.metadata().map_err(|error| format!("cannot be read: {error}"))?;
+    if ![file, real.as_path()].into_iter().all(is_named_like_source) {
+        return Err("is not named like source code".to_owned());
+    }
     // Anything else, such as a device or a pipe, might never end.
     if !metadata.is_file() {
         return Err("is not a regular file".to_owned());
@@ -47,6 +59,11 @@ fn read_source(file: &Path) -> Result<String, String> {
     }
     // Old sources have other encodings than UTF-8; invalid characters are shown as such.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn is_named_like_source(file: &Path) -> bool {
+    let extension = file.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    extension.is_some_and(|extension| EXTENSIONS.contains(&extension.as_str()))
 }
 
 /// At most `most` lines around a line, and the number of the first.
@@ -80,9 +97,23 @@ mod tests {
         };
         assert_eq!(write("a.c", b"int main() {}\n"), Ok("int main() {}\n".into()));
         assert_eq!(write("old.f", b"C Gr\xf6sse\n"), Ok("C Gr\u{fffd}sse\n".into()));
-        assert_eq!(write("a.out", b"\x7fELF\0"), Err("is not a text file".into()));
-        assert_eq!(read_source(folder.path()), Err("is not a regular file".into()));
-        assert_eq!(read_source(Path::new("/dev/zero")), Err("is not a regular file".into()));
+        assert_eq!(write("a.c", b"\x7fELF\0"), Err("is not a text file".into()));
+        let directory = folder.path().join("b.c");
+        std::fs::create_dir(&directory).unwrap();
+        assert_eq!(read_source(&directory), Err("is not a regular file".into()));
         assert_eq!(read_source(&folder.path().join("missing.c")), Err("does not exist here".into()));
+    }
+
+    #[test]
+    fn only_what_is_named_like_source_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let other = Err("is not named like source code".to_owned());
+        assert_eq!(read_source(Path::new("/etc/passwd")), other);
+        assert_eq!(read_source(Path::new("/dev/zero")), other);
+        let link = folder.path().join("link.c");
+        std::os::unix::fs::symlink("/etc/passwd", &link).unwrap();
+        assert_eq!(read_source(&link), other);
+        let named = |name: &str| is_named_like_source(Path::new(name));
+        assert!(["a.F90", "a.cpp", "a.py", "a.S"].into_iter().all(named) && !["id_rsa", "a.pem", ".c", "c"].into_iter().any(named));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sintonia_insight::RunSummary;
 use sintonia_program::process_group::ProcessGroup;
-use sintonia_view::page_contents::{OmittedAnswers, PageContents, wait_for_analysis};
+use sintonia_view::page_contents::{FilledPage, OmittedAnswers, PageContents, wait_for_analysis};
 use sintonia_view::session::{ViewSession, summarise};
 use sintonia_view::standalone::StandalonePage;
 
@@ -30,17 +30,23 @@ pub(super) fn write(path: &Path, args: &ReportArgs, group: &dyn ProcessGroup) ->
     let mut file = StandalonePage::new(page).ok_or_else(|| Error::Other("the embedded page cannot hold answers".into()))?;
     let contents = PageContents::new(&open, args.source);
     let progress = ProgressBar::new("making the page", contents.progress_steps());
-    let left_out = contents.fill(&mut file, &open, &|| progress.step()).map_err(|error| Error::Other(error.to_string()))?;
+    let filled = contents.fill(&mut file, &open, &|| progress.step()).map_err(|error| Error::Other(error.to_string()))?;
     drop(progress);
     output::write_file(path, |out| file.write_to(out))?;
-    print_written(path, &open, &left_out)
+    print_written(path, &open, &filled)
 }
 
-fn print_written(path: &Path, open: &ViewSession, left_out: &OmittedAnswers) -> Result<(), Error> {
+fn print_written(path: &Path, open: &ViewSession, filled: &FilledPage) -> Result<(), Error> {
     let names: Vec<String> = open.recordings.iter().map(|opened| opened.name()).collect();
-    omission_notes(&names, left_out).iter().for_each(|note| eprintln!("sintonia: {note}"));
+    omission_notes(&names, &filled.left_out).iter().for_each(|note| eprintln!("sintonia: {note}"));
     let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
-    output::write_stdout(|out| writeln!(out, "wrote {}: {}", path.display(), text::format_bytes(bytes)))
+    output::write_stdout(|out| {
+        writeln!(out, "wrote {}: {}", path.display(), text::format_bytes(bytes))?;
+        if !filled.sources.is_empty() {
+            writeln!(out, "with source of:")?;
+        }
+        filled.sources.iter().try_for_each(|file| writeln!(out, "  {file}"))
+    })
 }
 
 /// What is not in the file: one sentence per reason, and one for all sources.
