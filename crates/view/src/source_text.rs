@@ -15,9 +15,9 @@ const MAX_LINE_LENGTH: usize = 1000;
 
 /// Extensions of source files, in lower case.
 const EXTENSIONS: &[&str] = &[
-    "adb", "ads", "c", "c++", "cc", "chpl", "cl", "cpp", "cu", "cuh", "cxx", "d", "f", "f03", "f08", "f77", "f90", "f95", "for", "fpp", "ftn", "go", "h",
-    "h++", "hh", "hip", "hpp", "hxx", "i", "ii", "inc", "inl", "ipp", "ispc", "java", "jl", "m", "mm", "mod", "nim", "pas", "pxd", "pxi", "py", "pyx", "r",
-    "rs", "s", "scala", "swift", "tcc", "tpp", "txx", "upc", "zig",
+    "adb", "ads", "c", "c++", "cc", "chpl", "cl", "cpp", "cu", "cuh", "cxx", "d", "f", "f03", "f08", "f77", "f90", "f95", "for", "fpp",
+    "ftn", "go", "h", "h++", "hh", "hip", "hpp", "hxx", "i", "ii", "inc", "inl", "ipp", "ispc", "java", "jl", "m", "mm", "mod", "nim",
+    "pas", "pxd", "pxi", "py", "pyx", "r", "rs", "s", "scala", "swift", "tcc", "tpp", "txx", "upc", "zig",
 ];
 
 /// Lines of a source file.

@@ -3,6 +3,7 @@
 //! The row of a rank shows what most of its active threads do, as the efficiencies of a report count them. Lists of calls contain the calls
 //! of all threads. The threads can also have a row each, with the OpenMP regions in which they take part.
 
+mod activity_sums;
 mod calls;
 mod core_plane;
 mod find;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::activity_sums::ActivitySums;
 use super::messages::SelectedMessages;
 use super::row_groups::row_groups;
 use super::thread_lanes::{self, ThreadLane};
@@ -33,6 +34,8 @@ struct RasterHeader<'a, Row> {
     kinds: &'a [&'static str],
     rows: &'a [Row],
     planes: &'a [&'static str],
+    /// Number of bytes after the planes: the share of each kind in the time of all rows, column by column.
+    activity: usize,
 }
 
 /// Number of messages.
@@ -66,12 +69,14 @@ pub(super) fn answer(context: TimelineContext, query: &PageQuery) -> Result<Quer
     let window = TimeWindow::new(from, to, columns);
     if query.param("by") == Some("thread") {
         let lanes = thread_lanes::lanes(context.index, context.regions.read(context.recording)?, &ranks, max);
-        let painted = paint_lanes(context, &lanes, &window)?;
-        return encode(context, &window, &ranks, (&lanes, &thread_raster::kind_names()), &painted);
+        let sums = ActivitySums::new(window.columns(), thread_raster::THREAD_KIND_COUNT);
+        let painted = paint_lanes(context, &lanes, &window, &sums)?;
+        return encode(context, &window, &ranks, (&lanes, &thread_raster::kind_names()), &painted, sums);
     }
     let rows = row_groups(context, query, &ranks, max)?;
-    let painted = paint_rows(context, &rows, &window)?;
-    encode(context, &window, &ranks, (&rows, &ActivityKind::NAMES), &painted)
+    let sums = ActivitySums::new(window.columns(), KIND_COUNT);
+    let painted = paint_rows(context, &rows, &window, &sums)?;
+    encode(context, &window, &ranks, (&rows, &ActivityKind::NAMES), &painted, sums)
 }
 
 /// The answer of painted rows, given with the names of kinds.
@@ -81,12 +86,14 @@ fn encode<Row: Serialize>(
     ranks: &[u32],
     (rows, kinds): (&[Row], &[&'static str]),
     painted: &[RasterRow],
+    sums: ActivitySums,
 ) -> Result<QueryAnswer, QueryError> {
     let mut planes = vec!["kind", "share"];
     planes.extend(ANALYSIS_PLANES.iter().filter(|_| context.analysis.is_some()));
     planes.extend((!context.cores.read(context.recording)?.is_empty()).then_some(CORE_PLANE));
-    let bytes =
-        (0..planes.len()).flat_map(|plane| painted.iter().map(move |row| row.planes[plane].as_slice())).collect::<Vec<_>>().concat();
+    let cells = (0..planes.len()).flat_map(|plane| painted.iter().map(move |row| row.planes[plane].as_slice()));
+    let activity = sums.into_shares();
+    let bytes = cells.chain([activity.as_slice()]).collect::<Vec<_>>().concat();
     let header = RasterHeader {
         from: window.from(),
         to: window.to(),
@@ -98,17 +105,18 @@ fn encode<Row: Serialize>(
         kinds,
         rows,
         planes: &planes,
+        activity: activity.len(),
     };
     Ok(QueryAnswer::Binary { header: serde_json::to_string(&header).unwrap_or_default(), bytes })
 }
 
-fn paint_rows(context: TimelineContext, rows: &[RankGroup], window: &TimeWindow) -> Result<Vec<RasterRow>, Error> {
+fn paint_rows(context: TimelineContext, rows: &[RankGroup], window: &TimeWindow, sums: &ActivitySums) -> Result<Vec<RasterRow>, Error> {
     let paths = context.analysis.map(|analysis| path_by_row(analysis, rows, window)).transpose()?;
     let painted = rows.par_iter().enumerate().map_init(
         || context.painter(),
         |painter, (index, row)| {
             let path = paths.as_ref().and_then(|paths| paths.get(index)).map_or(&[][..], Vec::as_slice);
-            let mut painted = paint_row(context, painter, row, path, window)?;
+            let mut painted = paint_row(context, painter, row, path, window, sums)?;
             painted.planes.extend(core_plane(context, row, window)?);
             Ok(painted)
         },
@@ -123,7 +131,7 @@ fn core_plane(context: TimelineContext, row: &RankGroup, window: &TimeWindow) ->
 }
 
 /// Paints threads. Waits, the critical path and missing cores are those of threads that call MPI.
-fn paint_lanes(context: TimelineContext, lanes: &[ThreadLane], window: &TimeWindow) -> Result<Vec<RasterRow>, Error> {
+fn paint_lanes(context: TimelineContext, lanes: &[ThreadLane], window: &TimeWindow, sums: &ActivitySums) -> Result<Vec<RasterRow>, Error> {
     // The critical path and the time without a core are known of the first thread of each rank.
     let of_rank = |lane: &ThreadLane| (lane.mpi_thread == 0 && lane.thread == 0).then_some(lane.rank);
     let rows: Vec<RankGroup> = lanes.iter().map(|lane| RankGroup::new(String::new(), of_rank(lane).into_iter().collect())).collect();
@@ -134,6 +142,7 @@ fn paint_lanes(context: TimelineContext, lanes: &[ThreadLane], window: &TimeWind
         |painter, (index, lane)| {
             let own = regions.get(&lane.rank).map_or(&[][..], Vec::as_slice);
             let painted = thread_raster::paint(context, painter, lane, own, window)?;
+            sums.add(&painted.cells);
             let widths: Vec<f32> = (0..window.columns()).map(|column| window.width(column) as f32).collect();
             let (kind, share) = painted.cells.iter().zip(&widths).map(|(cell, time)| dominant_in(cell, *time)).unzip();
             let mut planes = vec![kind, share];
@@ -177,6 +186,7 @@ fn paint_row(
     row: &RankGroup,
     path: &[PathInterval],
     window: &TimeWindow,
+    sums: &ActivitySums,
 ) -> Result<RasterRow, Error> {
     let mut canvas = ActivityCanvas::<KIND_COUNT>::new(window);
     let (mut exact, mut calls) = (true, 0.0);
@@ -201,7 +211,9 @@ fn paint_row(
     let ranks = row.ranks.len() as f32;
     let active: Vec<f32> = (0..canvas.cells.len()).map(|column| window.width(column) as f32 * ranks + others.active(column)).collect();
     others.add_to(&mut canvas);
-    let (kind, share) = canvas.cells.iter().zip(&active).map(|(cell, time)| dominant_kind(cell, *time)).unzip();
+    canvas.cells.iter_mut().zip(&active).for_each(|(cell, time)| fill_with_computing(cell, *time));
+    sums.add(&canvas.cells);
+    let (kind, share) = canvas.cells.iter().zip(&active).map(|(cell, time)| dominant_in(cell, *time)).unzip();
     let mut planes = vec![kind, share];
     if let Some(analysis) = context.analysis {
         let threads = row.ranks.iter().flat_map(|rank| context.index.threads_of(*rank));
@@ -272,11 +284,9 @@ fn share_byte(ns: f32, time: f32) -> u8 {
     (255.0 * ns / time.max(1.0) + 0.5) as u8
 }
 
-/// The dominant kind of a cell, and its share. What is not painted is computing.
-fn dominant_kind(cell: &[f32; KIND_COUNT], time: f32) -> (u8, u8) {
-    let mut cell = *cell;
-    cell[ActivityKind::Computing as usize] += time - cell.iter().sum::<f32>();
-    dominant_in(&cell, time)
+/// What is not painted of the time of a cell is computing.
+fn fill_with_computing(cell: &mut [f32; KIND_COUNT], time: f32) {
+    cell[ActivityKind::Computing as usize] += (time - cell.iter().sum::<f32>()).max(0.0);
 }
 
 /// The dominant kind of a cell whose kinds add up to its time, and its share. Of equal ones, computing is taken.
@@ -297,10 +307,14 @@ mod tests {
 
     #[test]
     fn what_is_not_painted_is_computing() {
+        let dominant = |mut cell: [f32; KIND_COUNT]| {
+            fill_with_computing(&mut cell, 100.0);
+            dominant_in(&cell, 100.0)
+        };
         let mut cell = [0.0; KIND_COUNT];
         cell[ActivityKind::Sending as usize] = 30.0;
-        assert_eq!(dominant_kind(&cell, 100.0), (ActivityKind::Computing as u8, 179));
+        assert_eq!(dominant(cell), (ActivityKind::Computing as u8, 179));
         cell[ActivityKind::Collective as usize] = 60.0;
-        assert_eq!(dominant_kind(&cell, 100.0), (ActivityKind::Collective as u8, 153));
+        assert_eq!(dominant(cell), (ActivityKind::Collective as u8, 153));
     }
 }

@@ -34,7 +34,9 @@ fn picture(timeline: &RecordingTimeline, query: &[(&str, &str)]) -> (Value, BTre
     let header: Value = serde_json::from_str(&header).unwrap();
     let cells = header["rows"].as_array().unwrap().len() * header["columns"].as_u64().unwrap() as usize;
     let names = header["planes"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned());
-    let planes = names.zip(bytes.chunks(cells.max(1)).map(<[u8]>::to_vec)).collect();
+    let (planes, activity) = bytes.split_at(bytes.len() - header["activity"].as_u64().unwrap() as usize);
+    let mut planes: BTreeMap<String, Vec<u8>> = names.zip(planes.chunks(cells.max(1)).map(<[u8]>::to_vec)).collect();
+    planes.insert("activity".to_owned(), activity.to_vec());
     (header, planes)
 }
 
@@ -70,7 +72,11 @@ fn a_raster_shows_the_dominant_activity() {
     assert_eq!(planes["kind"][..11], [absent, 1, 1, 1, 1, 1, 1, 1, computing, 1, absent]);
     assert_eq!(planes["kind"][11..], [absent, computing, receiving, 3, 3, 3, 3, 3, computing, computing, absent]);
     assert_eq!(planes["share"][8], 230, "nine tenths of the time until it sends");
-    assert_eq!(planes.len(), 2);
+    let kinds = header["kinds"].as_array().unwrap().len();
+    let activity: Vec<&[u8]> = planes["activity"].chunks(kinds).collect();
+    assert_eq!((activity.len(), activity[0][absent as usize], activity[1][computing as usize]), (11, 255, 255));
+    assert_eq!(activity[3][..4], [0, 128, 0, 128], "one rank computes, the other one receives");
+    assert_eq!(planes.len(), 3);
 }
 
 #[test]

@@ -12,6 +12,7 @@ import { selection, setViewParam } from '../../state/address';
 import { type CurrentRecording, currentRecording } from '../../state/current-recording';
 import { count, nanoseconds, timeRange } from '../../units';
 import type { PageView } from '../view';
+import { ActivityStack } from './activity-stack';
 import { ActivityTable } from './activity-table';
 import { CallDetails } from './call-details';
 import { CallSearch } from './call-search';
@@ -61,6 +62,7 @@ function Timeline({ shown, hasRoles }: { shown: CurrentRecording; hasRoles: bool
             <div class="timeline-columns">
                 <div>
                     <OverviewStrip controller={controller} />
+                    <ActivityStack controller={controller} />
                     <TimelineCanvas controller={controller} />
                     <p id="timeline-keys" class="timeline-hint">
                         {TIMELINE_SHORTCUTS.map(([key, action]) => `${key}: ${action}`).join(' · ')}

@@ -28,7 +28,7 @@ interface Drag {
 
 /** Minimum height, and the height of everything else on the page at the default font scale, in pixels. */
 const MIN_HEIGHT = 260;
-const SURROUNDING_HEIGHT = 330;
+const SURROUNDING_HEIGHT = 390;
 /** Pointer movement, in pixels, that still counts as a click. */
 const CLICK_TOLERANCE = 4;
 

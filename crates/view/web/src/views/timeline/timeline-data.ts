@@ -16,6 +16,8 @@ export interface RasterHeader {
     /** With `mpi_thread` and `thread` if each thread has a row. */
     rows: { label: string; ranks: string; mpi_thread?: number; thread?: number }[];
     planes: string[];
+    /** Number of bytes after the planes. */
+    activity: number;
 }
 
 /** A row of the raster: one or more ranks, or a thread. */
@@ -54,6 +56,8 @@ export interface Raster {
     path: Uint8Array | undefined;
     /** Only available if it is known when ranks had no core. */
     noCore: Uint8Array | undefined;
+    /** The share of each kind in the time of all rows, from 0 to 255, column by column. */
+    activity: Uint8Array;
 }
 
 export function decodeRaster({ header, bytes }: BinaryAnswer<RasterHeader>, ranks: number, requested?: { span: TimeSpan; columns: number }): Raster {
@@ -82,6 +86,7 @@ export function decodeRaster({ header, bytes }: BinaryAnswer<RasterHeader>, rank
         waiting: plane('waiting'),
         path: plane('path'),
         noCore: plane('no-core'),
+        activity: bytes.subarray(header.planes.length * size, header.planes.length * size + header.activity),
     };
 }
 
