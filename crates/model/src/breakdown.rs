@@ -4,8 +4,9 @@
 
 use sintonia_formula::Formula;
 
+use crate::curve::NORMAL_95_QUANTILE;
 use crate::curve::{FittedCurve, PiecewiseCurve};
-use crate::fitted_term::{FittedTerm, NORMAL_95_QUANTILE, symbol_values};
+use crate::fitted_term::{FittedTerm, symbol_values};
 use crate::model::{PerformanceModel, PredictionBasis};
 use crate::predict::{EstimateRange, PartContribution, Predictor};
 use crate::sweep::ParameterSweep;

@@ -8,8 +8,10 @@ use sintonia_fit::piecewise::{ErrorWeighting, IntervalEstimate, PiecewiseError, 
 use sintonia_fit::scaling::{self, EnsembleMember, InsufficientData, ParameterKind, TermEstimate};
 use sintonia_formula::Formula;
 
-use crate::fitted_term::NORMAL_95_QUANTILE;
 use crate::run::RANKS_PARAMETER;
+
+/// The 97.5 % quantile of the standard normal distribution.
+pub(crate) const NORMAL_95_QUANTILE: f64 = 1.96;
 
 /// Measurements explained by formulas.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

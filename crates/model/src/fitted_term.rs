@@ -5,9 +5,6 @@ use sintonia_formula::{Formula, Interval, SymbolValues};
 
 use crate::curve::{CurveSample, FitError, FittedCurve};
 
-/// The 97.5 % quantile of the standard normal distribution.
-pub(crate) const NORMAL_95_QUANTILE: f64 = 1.96;
-
 /// Low, middle (point estimate) and high.
 pub type EstimateRange = [f64; 3];
 

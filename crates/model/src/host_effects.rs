@@ -1,7 +1,8 @@
 //! What the host adds to the time that the formulas give: waiting for cores, and other levels of memory.
 
+use crate::curve::NORMAL_95_QUANTILE;
 use crate::experiment::Experiment;
-use crate::fitted_term::{NORMAL_95_QUANTILE, round_to_four_digits};
+use crate::fitted_term::round_to_four_digits;
 use crate::run::MeasuredRun;
 use crate::working_set::WorkingSet;
 

@@ -22,6 +22,7 @@ mod program_version;
 pub mod run;
 pub mod run_metric;
 pub mod run_selection;
+pub mod run_totals;
 pub mod scaling_curves;
 pub mod series;
 pub mod study;

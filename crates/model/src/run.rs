@@ -20,7 +20,7 @@ use sintonia_recording::definitions::parse_ranks;
 use sintonia_recording::header::RecordingHeader;
 use sintonia_recording::host::{CacheDescription, ProcessMemory};
 
-use crate::run_metric::{self, RunTotal};
+use crate::run_totals::{self, RunTotal};
 use crate::undisturbed::UndisturbedTimes;
 use sintonia_insight::program_part::{OperationSite, ProgramPart};
 
@@ -175,7 +175,7 @@ impl MeasuredRun {
             scheduling_s: None,
             core_waits: None,
             memory: RunMemory::from_header(&recording.header),
-            totals: run_metric::totals(recording)?,
+            totals: run_totals::totals(recording)?,
         };
         let shortage = CoreShortage::from_recording(recording)?;
         let recorded_s;

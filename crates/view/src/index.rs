@@ -13,6 +13,7 @@ mod directory;
 mod draw;
 pub(crate) mod levels;
 pub(crate) mod prefix_sums;
+mod site_function;
 #[cfg(test)]
 mod tests;
 
@@ -22,10 +23,10 @@ use rayon::prelude::*;
 use sintonia_recording::Recording;
 
 pub(crate) use activity::{ActivityKind, KIND_COUNT};
-pub(crate) use call_sums::SiteFunction;
 pub(crate) use canvas::{ActivityCanvas, TimeWindow};
 pub(crate) use directory::{BlockIndex, CALLS_PER_CHUNK, ThreadIndex};
 pub(crate) use draw::ThreadPainter;
+pub(crate) use site_function::SiteFunction;
 
 use crate::cache_file::{self, CacheFile, Error, FileStamp, RecordingStamps, SectionWriter};
 use directory::IndexDirectory;

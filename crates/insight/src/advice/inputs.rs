@@ -13,7 +13,7 @@ use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
 use sintonia_replay::call_overrides::{RepetitionTracker, mergeable_call};
 
-use super::poll_gaps::{self, PollGaps, is_poll};
+use super::poll_gaps::{self, POLL_GAP_NS, PollGaps, is_poll};
 use super::relays::{self, Relay, RelayTotals, Relays};
 use super::serial_file_io::SerialFileIo;
 use super::site_groups::SiteGroups;
@@ -33,9 +33,6 @@ const LONG_FACTOR: i64 = 2;
 
 /// Messages of at least this size are worth overlapping with computation.
 const LARGE_BYTES: u64 = 64 * 1024;
-
-/// Shorter computation between two polling calls is waiting, not work.
-pub(super) const POLL_GAP_NS: i64 = 10_000;
 
 /// Computation of a rank in a segment; where it is known when the rank had no core, only computation on a core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]

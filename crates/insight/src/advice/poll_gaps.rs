@@ -6,13 +6,14 @@ use rustc_hash::FxHashMap;
 use sintonia_program::history::Location;
 use sintonia_recording::raw::part;
 
-use super::inputs::POLL_GAP_NS;
-use super::rule_context::RuleContext;
 use super::site_groups::SiteGroups;
 use super::what_if::call_descriptor;
 use crate::off_cpu::OffCpuIntervals;
 use crate::segment::{self, Segment};
 use crate::wait_states::is_polling;
+
+/// Shorter computation between two polling calls is waiting, not work.
+pub(super) const POLL_GAP_NS: i64 = 10_000;
 
 /// The time of a rank between unsuccessful polls at one site and the next polls at the same or another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
@@ -33,10 +34,10 @@ impl PollGaps {
         self.count += other.count;
     }
 
-    /// The part of these gaps of a rank in which it did nothing, in nanoseconds: it was blocked, or has no samples. `None` if it is not known,
-    /// or if that is less than half of them.
-    pub(super) fn idle_ns(&self, context: &RuleContext, segment: Segment, rank: u32) -> Option<i64> {
-        let without_samples = context.sampled_ns(segment, rank).map_or(0, |sampled_ns| self.ns - sampled_ns);
+    /// The part of these gaps in which the rank did nothing, in nanoseconds, given for how long samples found it working in them: it was
+    /// blocked, or has no samples. `None` if it is not known, or if that is less than half of them.
+    pub(super) fn idle_ns(&self, sampled_ns: Option<i64>) -> Option<i64> {
+        let without_samples = sampled_ns.map_or(0, |sampled_ns| self.ns - sampled_ns);
         Some(self.blocked_ns.max(without_samples).min(self.ns)).filter(|idle_ns| 2 * idle_ns > self.ns)
     }
 }

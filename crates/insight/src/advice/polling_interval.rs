@@ -31,7 +31,7 @@ fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
     let candidate = |(segment, ranks): (&Segment, &BTreeMap<u32, PollGaps>)| {
         let mut idle: BTreeMap<u32, i64> = BTreeMap::new();
         for (rank, gaps) in ranks.iter().filter(|(rank, gaps)| gaps.ns > worth_ns && awaited(rank)) {
-            idle.extend(gaps.idle_ns(context, *segment, *rank).map(|ns| (*rank, ns)));
+            idle.extend(gaps.idle_ns(context.sampled_ns(*segment, *rank)).map(|ns| (*rank, ns)));
         }
         let most = idle.values().copied().max()?;
         let rest = |(rank, ns): (&u32, &i64)| {

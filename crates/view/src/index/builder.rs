@@ -8,11 +8,12 @@ use sintonia_recording::random_access::{CallInterval, RowOffset, ScannedBlock};
 use sintonia_recording::{Error, Recording};
 
 use super::activity::{ActivityKind, KIND_COUNT};
-use super::call_sums::{SiteFunction, bytes_of_call, duration_ns};
+use super::call_sums::{bytes_of_call, duration_ns};
 use super::canvas::{ActivityCanvas, TimeWindow};
 use super::directory::{BlockIndex, CALLS_PER_CHUNK, ThreadIndex};
 use super::levels::{self, ActivityDensity};
 use super::prefix_sums::{PrefixSumsBuilder, RecordSums};
+use super::site_function::SiteFunction;
 
 /// The index data of one rank.
 #[derive(Default)]

@@ -1,7 +1,6 @@
 //! Sums over the calls of a thread by call site and function, for any time range.
 
-use serde::{Deserialize, Serialize};
-use sintonia_mpi::{BlockingMode, FunctionId};
+use sintonia_mpi::BlockingMode;
 use sintonia_recording::call_table::CallDescriptor;
 use sintonia_recording::random_access::CallInterval;
 
@@ -9,28 +8,6 @@ use super::directory::ThreadIndex;
 use super::draw::ThreadPainter;
 use super::prefix_sums::RecordSums;
 use crate::cache_file::Error;
-
-/// What calls are added up by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct SiteFunction {
-    /// Index of the call site.
-    pub site: u32,
-    /// Id of the MPI function.
-    pub function: u16,
-}
-
-impl SiteFunction {
-    /// The function, if there is one with this id: files may be damaged.
-    pub(crate) fn function(self) -> Option<FunctionId> {
-        FunctionId::from_index(self.function)
-    }
-}
-
-impl From<&CallDescriptor> for SiteFunction {
-    fn from(descriptor: &CallDescriptor) -> SiteFunction {
-        SiteFunction { site: descriptor.site, function: descriptor.function.0 }
-    }
-}
 
 /// Bytes that a call sent and received, as the report counts them: a persistent operation moves data when it is started.
 pub(super) fn bytes_of_call(descriptor: &CallDescriptor) -> u64 {

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use sintonia_recording::random_access::BlockLocation;
 
 use super::activity::KIND_COUNT;
-use super::call_sums::SiteFunction;
 use super::canvas::TIME_RANGE;
 use super::levels::BinLevel;
 use super::prefix_sums::PrefixSums;
+use super::site_function::SiteFunction;
 use crate::cache_file::{CacheContents, is_in_bounds};
 
 /// Upper bound for the calls of a thread, to reject corrupt files.
