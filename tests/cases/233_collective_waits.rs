@@ -112,7 +112,9 @@ fn c234_a_replay_with_perfect_balance_saves_what_ranks_wait_for_inside_collectiv
             retry_until_ok(|| {
                 let saved = saved_by_balance(mpi, folder.path(), operation, bytes);
                 let complaint = || format!("{}, {operation} of {bytes} bytes: {saved:.3} saved, not {expected:.3}", mpi.name);
-                if (saved - expected).abs() < 0.05 { Ok(()) } else { Err(complaint()) }
+                // What a collective takes by itself remains: with much data, and ranks that poll on shared cores, tens of milliseconds.
+                let own_cost = if bytes == SIZES[0] { 0.05 } else { 0.1 };
+                if (expected - own_cost..expected + 0.05).contains(&saved) { Ok(()) } else { Err(complaint()) }
             });
         }
     });
