@@ -30,7 +30,7 @@ fn the_timeline_goes_from_the_run_to_single_calls() {
 
 #[test]
 fn figures_are_those_of_the_selection() {
-    run_served("selection", &[&grid().path]);
+    run_served("selection", &[&problem().path]);
 }
 
 #[test]
@@ -128,7 +128,17 @@ fn a_replay_follows_its_dials() {
 
 #[test]
 fn two_recordings_are_compared() {
-    run_served("comparison", &[&grid().path, &problem().path]);
+    // Two versions of a program: the second one works less before its sum.
+    let version = |work_us: u32| {
+        let source = format!(
+            "#include <mpi.h>\n#include <unistd.h>\nint main(int argc, char **argv) {{\n  int rank, sum;\n  MPI_Init(&argc, &argv);\n  \
+             MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n  for (int i = 0; i < 3; i++) {{\n    usleep(rank == 0 ? {work_us} : 1000);\n    \
+             MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);\n    MPI_Barrier(MPI_COMM_WORLD);\n  }}\n  \
+             return MPI_Finalize();\n}}\n"
+        );
+        recorded("sums", &source, 2).without_missing_cores()
+    };
+    run_served("comparison", &[&version(300_000).path, &version(20_000).path]);
 }
 
 #[test]

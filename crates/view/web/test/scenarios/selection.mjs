@@ -4,10 +4,11 @@ import assert from 'node:assert/strict';
 /** @param {import('../page-driver.mjs').PageDriver} driver */
 export default async function selection(driver) {
     const { page } = driver;
-    const about = await ask(driver, 'about');
-    const { begin_ns, end_ns } = about.recordings[0];
-    const [from, to] = [begin_ns + 0.3 * (end_ns - begin_ns), begin_ns + 0.8 * (end_ns - begin_ns)].map(Math.round);
-    const part = `from=${from}&to=${to}&ranks=1-2`;
+    const { begin_ns } = (await ask(driver, 'about')).recordings[0];
+    const enters = (await ask(driver, `calls?from=${begin_ns}&most=200000`)).enter.sort((one, other) => one - other);
+    // From the middle of one call on, so that a call is cut.
+    const [from, to] = [0.3, 0.8].map((share) => begin_ns + 100 + enters[Math.floor(share * enters.length)]);
+    const part = `from=${from}&to=${to}&ranks=0-1`;
     const calls = await ask(driver, `calls?${part}&most=200000`);
     const begun = calls.enter.flatMap((enter, index) => (enter >= 0 && enter < to - from ? [index] : []));
     assert.ok(begun.length > 10, 'there are calls in the window');

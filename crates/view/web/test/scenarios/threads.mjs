@@ -7,7 +7,7 @@ export default async function threads(driver) {
     await driver.go('timeline');
     const canvas = page.locator('.timeline-canvas');
     await page.locator('.timeline-status', { hasText: 'each thread has a lane' }).waitFor();
-    await page.getByText('of the first threads of 2 rows').waitFor();
+    await page.getByText('of 2 ranks').waitFor();
     await page.getByRole('button', { name: 'Active span' }).click();
     await driver.waitUntilIdle();
     const axis = 26;
