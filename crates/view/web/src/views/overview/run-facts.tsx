@@ -2,6 +2,7 @@
 
 import { totalRankSeconds } from '../../answers/report';
 import { count, percent, plural, seconds } from '../../units';
+import { FactList } from './fact-list';
 import type { OverviewProps } from './overview-props';
 
 export function RunFacts({ report }: OverviewProps) {
@@ -18,14 +19,5 @@ export function RunFacts({ report }: OverviewProps) {
     ];
     if (exit_status !== 0) facts.push(['exit status', exit_status === null ? 'unknown' : String(exit_status)]);
     if (incomplete.length > 0) facts.push(['incomplete: see “Limitations”', plural(incomplete.length, 'rank')]);
-    return (
-        <dl class="facts">
-            {facts.map(([name, value]) => (
-                <div key={name}>
-                    <dt>{name}</dt>
-                    <dd>{value}</dd>
-                </div>
-            ))}
-        </dl>
-    );
+    return <FactList facts={facts} />;
 }

@@ -8,6 +8,7 @@ import { ViewLink } from '../../links/view-link';
 import { useSums } from '../../state/use-sums';
 import { count, percent, seconds } from '../../units';
 import { EfficiencyTree } from './efficiency-tree';
+import { FactList } from './fact-list';
 import { Operations } from './operations';
 import { RankTimes } from './rank-times';
 import { WaitStates } from './wait-causes';
@@ -58,14 +59,5 @@ function Facts({ report }: { report: SelectionReport }) {
         ['MPI calls', count(report.calls)],
         ['of the time of these ranks in MPI', all > 0 ? percent(mpi / all) : '–'],
     ];
-    return (
-        <dl class="facts">
-            {facts.map(([name, value]) => (
-                <div key={name}>
-                    <dt>{name}</dt>
-                    <dd>{value}</dd>
-                </div>
-            ))}
-        </dl>
-    );
+    return <FactList facts={facts} />;
 }
