@@ -103,3 +103,70 @@ fn c257_the_part_that_changed_most_comes_first() {
         });
     });
 }
+
+/// What a rank of `writes.c` did in an iteration.
+struct LedgerRow {
+    rank: usize,
+    iteration: usize,
+    bytes: f64,
+    write_s: f64,
+    processor_s: f64,
+}
+
+fn ledger(printed: &str) -> Vec<LedgerRow> {
+    let row = |line: &str| {
+        let numbers: Vec<f64> = line.strip_prefix("ledger ")?.split(' ').map(|word| word.parse().expect("a number")).collect();
+        let [rank, iteration, bytes, write_s, processor_s] = numbers[..] else { panic!("five numbers: {line}") };
+        Some(LedgerRow { rank: rank as usize, iteration: iteration as usize, bytes, write_s, processor_s })
+    };
+    printed.lines().filter_map(row).collect()
+}
+
+/// Files, processor time and phases of some iterations are those that the program itself counts in them.
+#[test]
+fn c258_a_part_has_its_files_its_processor_time_and_its_phases() {
+    for_every_mpi(|mpi| {
+        retry_assertions(|| {
+            let folder = fresh_dir();
+            mpi.compile(&[sintonia_tests::tests_dir().join("cases/255_parts_of_runs/writes.c")], &folder.path().join("writes"));
+            let path = folder.path().join("run.sin");
+            let command = record_command(&path, &[], mpi.launch(2, &["./writes".to_owned()]));
+            let run = Process::new(command).env(&mpi.env).run_in(folder.path());
+            run.expect_status(0);
+            let recording = Recording::at(run, path, folder);
+            check_iterations(&recording);
+        });
+    });
+}
+
+fn check_iterations(recording: &Recording) {
+    let rows = ledger(&recording.run.stdout);
+    assert_eq!(rows.len(), 2 * ITERATIONS as usize);
+    let report = json(recording, &["--iterations", "3..7"]);
+    let own = || rows.iter().filter(|row| (3..7).contains(&row.iteration));
+    let files: Vec<&Value> = report["files"].as_array().expect("files").iter().collect();
+    assert_eq!(files.len(), 2, "both ranks write a file: {files:?}");
+    let (bytes, seconds) = (own().map(|row| row.bytes).sum::<f64>(), own().map(|row| row.write_s).sum::<f64>());
+    let sum = |key: &str| files.iter().map(|file| number(&file[key])).sum::<f64>();
+    assert_eq!(sum("bytes_written"), bytes);
+    assert_eq!(sum("opens"), 0.0, "they are opened before, and closed behind");
+    assert!((sum("write_s") / seconds - 1.0).abs() < 0.1, "{} s in writes, not {seconds}", sum("write_s"));
+
+    let is_timed = report["region"]["not_known"].as_array().into_iter().flatten().all(|what| what != "processor time of the threads");
+    for rank in [0, 1].into_iter().filter(|_| is_timed) {
+        let expected: f64 = own().filter(|row| row.rank == rank).map(|row| row.processor_s).sum();
+        let found = number(&report["resources"][rank]["threads"][0]["cpu_ns"]) / 1e9;
+        assert!((found / expected - 1.0).abs() < 0.1, "rank {rank}: {found} s of the processor, not {expected}");
+    }
+
+    let whole = json(recording, &[]);
+    let phases = |report: &Value| report["phases"].as_array().expect("phases").clone();
+    assert_eq!(phases(&whole).len(), phases(&report).len(), "the phases of the run");
+    for (of_run, of_part) in phases(&whole).iter().zip(phases(&report)) {
+        assert_eq!(of_run["name"], of_part["name"]);
+        let is_loop = of_run["repeats"] == true;
+        assert_eq!(number(&of_part["ranks"]) > 0.0, is_loop, "only the loop is in the part: {of_part}");
+        let share = number(&of_part["seconds"]) / number(&report["region"]["seconds"]);
+        assert!(!is_loop || (share - 1.0).abs() < 0.01, "it is all of the part: {of_part}");
+    }
+}

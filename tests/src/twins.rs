@@ -91,8 +91,13 @@ impl Twin {
         match advice {
             None if self.is_clean() => None,
             None => Some("no advice".into()),
-            Some(advice) => (!self.accept.iter().any(|accepted| self.is_accepted(accepted, advice))).then(|| advice.to_string()),
+            Some(advice) => (!self.is_of_cause(advice)).then(|| advice.to_string()),
         }
+    }
+
+    /// Whether this advice names the cause: what a fixed variant must not get.
+    pub fn is_of_cause(&self, advice: &Value) -> bool {
+        self.accept.iter().any(|accepted| self.is_accepted(accepted, advice))
     }
 
     fn is_accepted(&self, accepted: &AcceptedAdvice, advice: &Value) -> bool {
@@ -130,11 +135,11 @@ impl Twin {
         seconds.unwrap_or_else(|| panic!("{} prints its time\n{}", self.name, run.text()))
     }
 
-    /// Records the variant with the problem.
-    pub fn record(&self, mpi: &Mpi) -> Recording {
+    /// Records a variant.
+    pub fn record(&self, mpi: &Mpi, variant: TwinVariant) -> Recording {
         let folder = crate::fresh_dir();
         let path = folder.path().join("run.sin");
-        let command = record_command(&path, &[], self.launch(mpi, TwinVariant::Problem));
+        let command = record_command(&path, &[], self.launch(mpi, variant));
         let run: Outcome = self.process(mpi, command, folder.path()).run_in(folder.path());
         run.expect_no_crash().expect_status(0);
         Recording::at(run, path, folder)

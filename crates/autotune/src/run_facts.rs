@@ -102,7 +102,8 @@ impl RunFacts {
         let mut on_host: BTreeMap<u32, u32> = BTreeMap::new();
         header.ranks.iter().for_each(|rank| *on_host.entry(rank.host).or_default() += 1);
         let usage = || header.ranks.iter().flat_map(|rank| &rank.usage);
-        let (faults, elapsed) = usage().fold((0, 0), |(faults, elapsed), one| (faults + one.minor_faults, elapsed + one.elapsed_ns));
+        let (faults, elapsed) =
+            usage().fold((0, 0), |(faults, elapsed), one| (faults + one.minor_faults.unwrap_or(0), elapsed + one.elapsed_ns));
         let processors = header.host_descriptions.iter().map(|host| count_ranges(&host.processors)).max().unwrap_or(1).max(1);
         Ok(RunFacts {
             mpi: MpiFamily::from_library(&header.mpi.library),

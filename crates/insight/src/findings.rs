@@ -19,7 +19,7 @@ use crate::delay::{self, CallDelayCosts, DelayCosts};
 use crate::gaps::RecordingGaps;
 use crate::ideal_network::IdealRun;
 use crate::openmp;
-use crate::phase_efficiency::{self, PhaseEfficiency};
+use crate::phase_efficiency::{self, PhaseEfficiency, PhasesOfExcerpt};
 use crate::progress::{self, ProgressSink, report_activity};
 use crate::sampled_time::{self, SampledTimes};
 use crate::segment::{self, Segment, SegmentTimes};
@@ -94,12 +94,13 @@ impl RunFindings {
         recording: &Recording,
         history: &History,
         waits: &[Vec<WaitInstance>],
+        excerpt_phases: Option<&PhasesOfExcerpt>,
         cores: &CoreFindings,
         comm: &dyn ProcessGroup,
         progress: &ProgressSink,
     ) -> Result<RunFindings, Error> {
         let off_cpu = cores.off_cpu();
-        let phases = |comm: &dyn ProcessGroup| find_phases(recording, history, cores, comm, progress);
+        let phases = |comm: &dyn ProcessGroup| find_phases(recording, history, excerpt_phases, cores, comm, progress);
         let along_history = |comm: &dyn ProcessGroup| {
             let critical_path = |comm: &dyn ProcessGroup| CriticalPathProfile::with_no_core(history, waits, off_cpu, comm);
             let (critical_path, site_waits) = comm.join(critical_path, |comm| sum_by_site(history, waits, &cores.machine_ns, comm));
@@ -132,17 +133,19 @@ impl RunFindings {
     }
 }
 
-/// Nanoseconds of the run on an ideal network, and the phases with their efficiencies.
+/// Nanoseconds of the run on an ideal network, and the phases with their efficiencies. Those of a part are the phases of the whole run.
 fn find_phases(
     recording: &Recording,
     history: &History,
+    excerpt_phases: Option<&PhasesOfExcerpt>,
     cores: &CoreFindings,
     comm: &dyn ProcessGroup,
     progress: &ProgressSink,
 ) -> Result<(i64, Vec<PhaseEfficiency>), Error> {
-    if recording.is_excerpt() {
-        // The phases of a part are not those of the run: their numbers and names would mislead.
-        return Ok((IdealRun::replay(recording, Some(history))?.longest_ns(history, comm), Vec::new()));
+    if let Some(phases) = excerpt_phases {
+        let ideal = IdealRun::replay(recording, Some(history))?;
+        let efficiencies = phase_efficiency::phase_efficiencies_of_excerpt(recording, phases, history, &ideal, cores, comm)?;
+        return Ok((ideal.longest_ns(history, comm), efficiencies));
     }
     let graph = |comm: &dyn ProcessGroup| {
         ProgramGraph::from_history(recording, history, comm, &|| progress("finding the phases of the program", progress::GRAPH_PASS_STEPS))

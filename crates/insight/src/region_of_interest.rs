@@ -4,15 +4,21 @@
 //! is one. Only the waits are those of the whole run: what a call in the region waited for may be outside of it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::Serialize;
 use sintonia_program::graph::ProgramGraph;
-use sintonia_program::history::{CallId, ExcerptRow, History, HistoryExcerpt, Location, RegionWindow};
+use sintonia_program::history::{CallId, ExcerptRow, ExcerptRowKind, History, HistoryExcerpt, Location, RegionWindow};
 use sintonia_program::process_group::SingleProcess;
 use sintonia_program::region::{RegionError, RegionSelection, SelectedRegion};
 use sintonia_recording::Recording;
+use sintonia_recording::file_io::UnlocatedCalls;
+use sintonia_recording::header::{RecordedRank, RecordingHeader};
+use sintonia_recording::host::OffCpuSource;
 use sintonia_replay::Error;
+use sintonia_text::quantity::{format_plural, format_seconds};
 
+use crate::phase_efficiency::{PhasesOfExcerpt, RowPhases};
 use crate::seconds::seconds;
 use crate::wait_states::{self, WaitInstance};
 
@@ -22,8 +28,12 @@ pub struct RegionOfInterest {
     pub recording: Recording,
     /// What it is.
     pub description: RegionDescription,
+    /// From its begin to its end on the first and the last rank, in nanoseconds since the start of the recording.
+    pub span: Range<i64>,
     /// The waits of each location in it, by rank and thread.
     waits: BTreeMap<(u32, u32), Vec<WaitInstance>>,
+    /// The phases of the whole run.
+    pub(crate) phases: PhasesOfExcerpt,
 }
 
 /// What a region of interest is.
@@ -45,7 +55,7 @@ pub struct RegionDescription {
     pub windows: usize,
     /// What is only known of the whole run, and therefore not in the report.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub not_known: Vec<&'static str>,
+    pub not_known: Vec<String>,
 }
 
 /// Why there is no such region.
@@ -66,19 +76,23 @@ impl RegionOfInterest {
             return Err(RegionError::Profile.into());
         }
         let history = History::read(&recording, &SingleProcess, &|| ()).map_err(Error::from)?;
-        let graph = match SelectedRegion::needs_graph(selection) {
-            true => ProgramGraph::from_history(&recording, &history, &SingleProcess, &|| ()).map_err(Error::from)?,
-            false => ProgramGraph::default(),
-        };
+        let graph = ProgramGraph::from_history(&recording, &history, &SingleProcess, &|| ()).map_err(Error::from)?;
         let region = SelectedRegion::find(&recording, &history, &graph, selection)?;
         let excerpt = HistoryExcerpt::new(&recording, &history, &region.windows);
         let cut = WaitCutter::new(&history, &excerpt.rows);
         let waits = wait_states::find_waits(&history);
-        let of_location =
-            |(index, location): (usize, &Location)| ((location.rank, location.calls.thread.into()), cut.waits_of(index, &waits[index]));
+        let key = |location: &Location| (location.rank, location.calls.thread.into());
+        let of_location = |(index, location): (usize, &Location)| (key(location), cut.waits_of(index, &waits[index]));
         let waits = history.locations.iter().enumerate().map(of_location).collect();
-        let description = RegionDescription::new(&recording, &history, &region)?;
-        Ok(RegionOfInterest { recording: recording.restricted_to(excerpt.recording), description, waits })
+        let locations = history.locations.iter().zip(&excerpt.rows);
+        let rows = locations.map(|(location, rows)| (key(location), phases_of_rows(&graph, location, rows))).collect();
+        let span = span_of(&region, &recording.header);
+        let mut description = RegionDescription::new(&recording.header, &history, &region, &span);
+        let phases = PhasesOfExcerpt { tree: graph.phases, rows };
+        let whole = recording.header.ranks.clone();
+        let recording = recording.restricted_to(excerpt.recording).map_err(Error::from)?;
+        description.not_known = not_known(&whole, &recording)?;
+        Ok(RegionOfInterest { recording, description, span, waits, phases })
     }
 
     /// The waits in the region, by location of its history.
@@ -88,32 +102,63 @@ impl RegionOfInterest {
     }
 }
 
+/// The phases of the rows of a location in the part.
+fn phases_of_rows(graph: &ProgramGraph, location: &Location, rows: &[ExcerptRow]) -> Vec<Option<RowPhases>> {
+    let all: Vec<Option<RowPhases>> = RowPhases::of_location(graph, location).collect();
+    let of_row = |row: &ExcerptRow| {
+        let phases = all[row.source as usize].filter(|_| row.kind.is_time_in_call())?;
+        Some(RowPhases { is_counted: row.kind == ExcerptRowKind::Call, ..phases })
+    };
+    rows.iter().map(of_row).collect()
+}
+
+fn run_begin(header: &RecordingHeader) -> i64 {
+    header.ranks.iter().map(|rank| rank.begin_ns).min().unwrap_or(0)
+}
+
+fn span_of(region: &SelectedRegion, header: &RecordingHeader) -> Range<i64> {
+    let windows = || region.windows.iter().flatten();
+    let begin = windows().map(|window| window.time.start).min();
+    let end = windows().map(|window| window.time.end).max();
+    begin.unwrap_or(run_begin(header))..end.unwrap_or(run_begin(header))
+}
+
+/// What the report of the part cannot tell, given the ranks of the whole run.
+fn not_known(whole: &[RecordedRank], part: &Recording) -> Result<Vec<String>, Error> {
+    let mut unlocated = UnlocatedCalls::default();
+    for rank in &part.header.ranks {
+        let of_rank = part.file_io(rank.rank)?.unlocated;
+        unlocated.calls += of_rank.calls;
+        unlocated.time += of_rank.time;
+    }
+    let files = (unlocated.calls > 0).then(|| {
+        let (calls, time) = (format_plural(unlocated.calls, "short call"), format_seconds(unlocated.time as f64 / 1e9));
+        format!("{calls} ({time}) on files that are used in it and elsewhere")
+    });
+    let is_timed = |rank: &RecordedRank| rank.usage.is_empty() || rank.off_cpu == Some(OffCpuSource::ContextSwitches);
+    let processor_time = (!whole.iter().all(is_timed)).then(|| "processor time of the threads".to_owned());
+    let memory = whole.iter().any(|rank| rank.memory.is_some()).then(|| "memory and page faults".to_owned());
+    Ok([files, processor_time, memory].into_iter().flatten().collect())
+}
+
 impl RegionDescription {
-    fn new(recording: &Recording, history: &History, region: &SelectedRegion) -> Result<RegionDescription, Error> {
-        let header = &recording.header;
-        let run_begin = header.ranks.iter().map(|rank| rank.begin_ns).min().unwrap_or(0);
+    fn new(header: &RecordingHeader, history: &History, region: &SelectedRegion, span: &Range<i64>) -> RegionDescription {
+        let run_begin = run_begin(header);
         let run_end = header.ranks.iter().map(|rank| rank.end_ns).max().unwrap_or(0);
-        let windows = || region.windows.iter().flatten();
-        let begin = windows().map(|window| window.time.start).min().unwrap_or(run_begin);
-        let end = windows().map(|window| window.time.end).max().unwrap_or(run_begin);
         let length = |windows: &Vec<RegionWindow>| windows.iter().map(|window| window.time.end - window.time.start).sum::<i64>();
         let parts = history.locations.iter().zip(&region.windows).filter(|(_, windows)| !windows.is_empty());
         let mut ranks: Vec<u32> = parts.map(|(location, _)| location.rank).collect();
         ranks.dedup();
-        let has_files = header.ranks.iter().map(|rank| Ok(!recording.file_io(rank.rank)?.records.is_empty()));
-        let has_files = has_files.collect::<Result<Vec<bool>, Error>>()?.contains(&true);
-        let has_usage = header.ranks.iter().any(|rank| !rank.usage.is_empty());
-        let not_known = [(has_files, "files used through the C library"), (has_usage, "processor time and memory of the threads")];
-        Ok(RegionDescription {
+        RegionDescription {
             name: region.name.clone(),
             ranks,
-            begin_s: seconds(begin - run_begin),
-            end_s: seconds(end - run_begin),
+            begin_s: seconds(span.start - run_begin),
+            end_s: seconds(span.end - run_begin),
             seconds: seconds(region.windows.iter().map(length).max().unwrap_or(0)),
             run_s: seconds(run_end - run_begin),
             windows: region.windows.iter().map(Vec::len).max().unwrap_or(0),
-            not_known: not_known.into_iter().filter(|(has, _)| *has).map(|(_, what)| what).collect(),
-        })
+            not_known: Vec::new(),
+        }
     }
 }
 

@@ -4,6 +4,8 @@
 //! than one formula of the total time, so predictions use it unless it predicts the held-out runs clearly worse: by more than
 //! [`TOLERATED_ERROR_PERCENT`] percent of their time plus twice the noise, and by a factor of [`WORSE_ERROR_FACTOR`]. (The sum is mostly far
 //! better, because one formula has to fit several superimposed curves. The total wins where the critical path changes from run to run.)
+//!
+//! Held-out runs outside of the interval that the others give say that intervals are too narrow for this program: predictions are widened by as much.
 
 use rayon::prelude::*;
 use sintonia_fit::sample::median;
@@ -17,6 +19,7 @@ use crate::model::{
     CallFormulas, HoldOutValidation, MeasuredParameter, MeasuredSetting, ModelPart, ModelledQuantity, PerformanceModel, PredictionBasis,
     RoleLimit,
 };
+use crate::predict::Predictor;
 use crate::run::{SiteTraffic, parameter_kind};
 use sintonia_insight::program_part::ProgramPart;
 
@@ -28,6 +31,8 @@ pub const WORSE_ERROR_FACTOR: f64 = 1.25;
 const NOTED_SHARE: f64 = 0.1;
 /// A role busy for more than this share of a run's time is on the critical path already.
 const CRITICAL_ROLE_SHARE: f64 = 0.9;
+/// Held-out runs widen intervals by at most this factor: one value less may leave the growth open.
+const MAX_WIDENING: f64 = 3.0;
 /// From the median absolute error to the standard deviation of a normal distribution.
 const MAD_TO_STD_DEV: f64 = 1.4826;
 
@@ -45,7 +50,7 @@ impl PerformanceModel {
         }
         let notes = model.curve_notes(&experiment.settings);
         model.notes.extend(notes);
-        model.noise_percent = round_to_four_digits(model.estimate_noise_percent(experiment));
+        model.noise_percent = round_to_four_digits(model.estimate_noise_percent(experiment, &all));
         model.host_effects = HostEffects::from_experiment(experiment);
         Ok(model)
     }
@@ -110,12 +115,12 @@ impl PerformanceModel {
     }
 
     /// The noise of runs around the prediction, in percent.
-    fn estimate_noise_percent(&self, experiment: &Experiment) -> f64 {
+    fn estimate_noise_percent(&self, experiment: &Experiment, runs: &[usize]) -> f64 {
         let whole = self.whole_noise_percent();
         if self.uses == PredictionBasis::Whole {
             return whole;
         }
-        let errors: Vec<f64> = (0..experiment.runs.len()).filter_map(|run| Some(self.relative_error(experiment, run)?.abs())).collect();
+        let errors: Vec<f64> = runs.iter().filter_map(|run| Some(self.relative_error(experiment, *run)?.abs())).collect();
         // The median is robust to a single disturbed run.
         let usual = median(&errors).map_or(0.0, |error| 100.0 * MAD_TO_STD_DEV * error);
         whole.max(usual)
@@ -177,12 +182,17 @@ fn cross_validate(experiment: &Experiment) -> Option<HoldOutValidation> {
     let folds: Vec<(Vec<usize>, Vec<usize>)> =
         (0..experiment.parameters.len()).map(|parameter| hold_out_largest(experiment, parameter)).collect();
     let mut errors: Vec<(Option<f64>, f64)> = Vec::new();
+    let (mut parts_widening, mut whole_widening) = (1.0_f64, 1.0_f64);
     for (known, held_out) in folds {
-        let Ok(model) = PerformanceModel::from_runs("", experiment, &known) else { continue };
-        let whole = PerformanceModel { uses: PredictionBasis::Whole, ..model.clone() };
-        for run in held_out {
-            let parts = if model.parts.is_empty() { None } else { model.relative_error(experiment, run) };
-            errors.extend(whole.relative_error(experiment, run).map(|whole| (parts.map(f64::abs), whole.abs())));
+        let Ok(mut model) = PerformanceModel::from_runs("", experiment, &known) else { continue };
+        let mut whole = PerformanceModel { uses: PredictionBasis::Whole, ..model.clone() };
+        for run in &held_out {
+            let parts = if model.parts.is_empty() { None } else { model.relative_error(experiment, *run) };
+            errors.extend(whole.relative_error(experiment, *run).map(|whole| (parts.map(f64::abs), whole.abs())));
+        }
+        for (model, widening) in [(&mut model, &mut parts_widening), (&mut whole, &mut whole_widening)] {
+            model.noise_percent = model.estimate_noise_percent(experiment, &known);
+            *widening = widening.max(widening_for(model, experiment, &held_out));
         }
     }
     let mean =
@@ -190,8 +200,25 @@ fn cross_validate(experiment: &Experiment) -> Option<HoldOutValidation> {
     Some(HoldOutValidation {
         parts_error_percent: mean(errors.iter().filter_map(|(parts, _)| *parts).collect()),
         whole_error_percent: mean(errors.iter().map(|(_, whole)| *whole).collect())?,
+        parts_widening: round_to_four_digits(parts_widening),
+        whole_widening: round_to_four_digits(whole_widening),
         runs: errors.len(),
     })
+}
+
+/// How far outside of the intervals of a model the median of some runs is, relative to the half-width of the intervals on a logarithmic scale;
+/// at least 1.
+fn widening_for(model: &PerformanceModel, experiment: &Experiment, runs: &[usize]) -> f64 {
+    let names = model.parameter_names();
+    let predictor = Predictor::new(model, &names);
+    let outside = |run: &usize| {
+        let [low, middle, high] = predictor.predict_from_formulas(&experiment.settings[*run])?;
+        let end = if experiment.runs[*run].seconds > middle { high } else { low };
+        let (distance, half_width) = ((experiment.runs[*run].seconds / middle).ln().abs(), (end / middle).ln().abs());
+        (distance.is_finite() && half_width > 0.0).then(|| distance / half_width)
+    };
+    let outside: Vec<f64> = runs.iter().filter_map(outside).collect();
+    median(&outside).unwrap_or(1.0).clamp(1.0, MAX_WIDENING)
 }
 
 /// The runs below the largest value of a parameter, and those at it.

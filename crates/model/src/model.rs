@@ -134,14 +134,19 @@ pub enum PredictionBasis {
     Whole,
 }
 
-/// Mean errors in percent when the largest runs are predicted from the others.
+/// How well the largest runs are predicted from the others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct HoldOutValidation {
-    /// With the sum of the parts; `None` if there are none.
+    /// Mean error in percent with the sum of the parts; `None` if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts_error_percent: Option<f64>,
-    /// With the formula of the total.
+    /// The same with the formula of the total.
     pub whole_error_percent: f64,
+    /// How far outside of the intervals they are with the sum of the parts, relative to the half-width of the intervals on a logarithmic scale; 1 if
+    /// they are inside.
+    pub parts_widening: f64,
+    /// The same with the formula of the total.
+    pub whole_widening: f64,
     /// The number of predicted runs.
     pub runs: usize,
 }
@@ -187,6 +192,15 @@ impl PerformanceModel {
         let parts = self.parts.iter().fold(Formula::zero(), |sum, part| sum + part.term.scaled_formula());
         let limits = self.limits.iter().map(|limit| limit.term.scaled_formula());
         if self.limits.is_empty() { parts } else { Formula::max_of([parts].into_iter().chain(limits)) }
+    }
+
+    /// The factor by which the held-out runs say that intervals are too narrow, on a logarithmic scale; 1 without any.
+    pub fn interval_widening(&self) -> f64 {
+        match (self.uses, self.validation) {
+            (PredictionBasis::Parts, Some(validation)) => validation.parts_widening,
+            (PredictionBasis::Whole, Some(validation)) => validation.whole_widening,
+            (_, None) => 1.0,
+        }
     }
 
     /// The error of predictions in percent, at the largest runs when held out.

@@ -7,6 +7,8 @@
 //! Formulas of parts err together: what slowed down a run slowed down all of its parts, and a cache or another form that the runs did not show
 //! concerns many of them. If they were drawn independently, the errors of many parts would cancel, and the interval of their sum would be too narrow.
 //!
+//! Where the largest runs, predicted from the others, were outside of their interval, intervals are wider by as much ([`crate::compose`]).
+//!
 //! The formulas are those of a rank that always has a core, with its data where it was in the runs. What the host adds comes last: the time
 //! that waiting for cores added to the runs, and a wider interval where the data leaves or enters a cache.
 
@@ -146,7 +148,7 @@ impl<'a> Predictor<'a> {
 
     /// The predicted time of one run at a setting, with what the host adds.
     pub fn predict_seconds(&self, setting: &[f64]) -> Option<EstimateRange> {
-        let [low, middle, high] = self.predict_from_formulas(setting)?;
+        let [low, middle, high] = widen(self.predict_from_formulas(setting)?, self.model.interval_widening());
         let [least, usual, most] = self.model.host_effects.scheduling.map_or([1.0; 3], SchedulingTime::factors);
         let [below, above] = self.cache_factors(setting);
         Some([low * least * below, middle * usual, high * most * above])
@@ -180,7 +182,7 @@ impl<'a> Predictor<'a> {
     }
 
     /// The time of one run according to the formulas.
-    fn predict_from_formulas(&self, setting: &[f64]) -> Option<EstimateRange> {
+    pub(crate) fn predict_from_formulas(&self, setting: &[f64]) -> Option<EstimateRange> {
         let whole = self.model.whole.as_ref().and_then(|whole| whole.curve.as_ref());
         if let (PredictionBasis::Whole, Some(curve), false) = (self.model.uses, whole, self.model.is_on_other_machine()) {
             return Some(curve.predict(setting).map(|value| value.max(0.0)));
@@ -250,6 +252,12 @@ impl<'a> Predictor<'a> {
         };
         self.samples.iter().map(in_world).collect()
     }
+}
+
+/// An interval that is wider by a factor on a logarithmic scale.
+fn widen([low, middle, high]: EstimateRange, factor: f64) -> EstimateRange {
+    let end = |end: f64| if factor > 1.0 && end > 0.0 && middle > 0.0 { middle * (end / middle).powf(factor) } else { end };
+    [end(low), middle, end(high)]
 }
 
 /// The percentile interval of the values, extended to include `middle`.

@@ -33,7 +33,7 @@ pub(crate) fn totals(recording: &Recording) -> Result<BTreeMap<String, RunTotal>
         // What is known of whole threads is more than what was counted in their long segments.
         if !rank.usage.is_empty() {
             let cpu_ns: u64 = rank.usage.iter().map(|thread| thread.cpu_ns).sum();
-            let faults: u64 = rank.usage.iter().map(|thread| thread.minor_faults + thread.major_faults).sum();
+            let faults: u64 = rank.usage.iter().map(|thread| thread.minor_faults.unwrap_or(0) + thread.major_faults.unwrap_or(0)).sum();
             own.insert(CPU.to_owned(), RunTotal { value: cpu_ns as f64 * 1e-9, unit: "s".to_owned() });
             own.insert("page-faults".to_owned(), RunTotal { value: faults as f64, unit: COUNT.to_owned() });
         }

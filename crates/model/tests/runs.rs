@@ -357,7 +357,7 @@ fn processor_time_and_counters_are_fitted_instead_of_the_time() {
     let counted = |n: u64| {
         let recording = record_calls(late()).with_header(|header| {
             header.parameters = [("n".to_owned(), n as f64)].into();
-            let usage = ThreadUsage { cpu_ns: 3_000_000 * n, minor_faults: n * n, major_faults: 1, ..usage(0, "") };
+            let usage = ThreadUsage { cpu_ns: 3_000_000 * n, minor_faults: Some(n * n), major_faults: Some(1), ..usage(0, "") };
             header.ranks.iter_mut().for_each(|rank| rank.usage = vec![usage.clone()]);
         });
         MeasuredRun::from_recording("run.sin", &recording, &|| {}).unwrap()

@@ -105,8 +105,8 @@ fn add_usage(sum: &mut ThreadUsage, start: &UsageReading, end: &UsageReading, af
     }
     sum.voluntary_switches += end.voluntary_switches.saturating_sub(start.voluntary_switches);
     sum.involuntary_switches += end.involuntary_switches.saturating_sub(start.involuntary_switches);
-    sum.minor_faults += end.minor_faults.saturating_sub(start.minor_faults);
-    sum.major_faults += end.major_faults.saturating_sub(start.major_faults);
+    *sum.minor_faults.get_or_insert_default() += end.minor_faults.saturating_sub(start.minor_faults);
+    *sum.major_faults.get_or_insert_default() += end.major_faults.saturating_sub(start.major_faults);
     sum.affinity_at_end = affinity.filter(|now| *now != sum.affinity);
 }
 

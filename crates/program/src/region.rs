@@ -119,11 +119,6 @@ impl SelectedRegion {
             RegionSelection::CallPath(function) => call_path_region(recording, history, function),
         }
     }
-
-    /// Whether the region needs the program graph.
-    pub fn needs_graph(selection: &RegionSelection) -> bool {
-        matches!(selection, RegionSelection::Iterations { .. } | RegionSelection::Phase(_))
-    }
 }
 
 fn time_region(

@@ -24,6 +24,17 @@ pub struct RankFileIo {
     pub records: Vec<FileRecord>,
     /// The accesses of each thread that took long, in order.
     pub threads: Vec<ThreadFileAccesses>,
+    /// Of a part of a recording: short calls of which it is not known whether they were in it. They are not in the counters.
+    pub unlocated: UnlocatedCalls,
+}
+
+/// Calls of which only the number and the time are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnlocatedCalls {
+    /// Their number.
+    pub calls: u64,
+    /// Nanoseconds in them.
+    pub time: u64,
 }
 
 /// Counters of one operation on one file at one call site.
@@ -201,6 +212,7 @@ mod tests {
             files: vec!["/data/in put".into(), "/data/æ".into()],
             records: vec![record(0, FileOperation::Open, None), record(1, FileOperation::Write, Some(9))],
             threads: vec![ThreadFileAccesses { thread: 2, accesses: vec![access(5, 10, 1), access(8, 30, 0)] }],
+            ..RankFileIo::default()
         }
     }
 

@@ -114,10 +114,12 @@ pub struct ThreadUsage {
     pub voluntary_switches: u64,
     /// Context switches because another thread was given its processor.
     pub involuntary_switches: u64,
-    /// Page faults without I/O.
-    pub minor_faults: u64,
-    /// Page faults with I/O.
-    pub major_faults: u64,
+    /// Page faults without I/O; known only of a whole run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minor_faults: Option<u64>,
+    /// Page faults with I/O; known only of a whole run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub major_faults: Option<u64>,
     /// Processors on which it may run, as ranges, at its first MPI call.
     pub affinity: String,
     /// The same at the end, where it differs.

@@ -49,6 +49,8 @@ mod recording;
 #[cfg(feature = "reader")]
 pub mod request_table;
 #[cfg(feature = "reader")]
+mod restricted_file_io;
+#[cfg(feature = "reader")]
 mod restricted_recording;
 #[cfg(feature = "reader")]
 mod run_description;

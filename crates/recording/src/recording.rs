@@ -234,15 +234,13 @@ impl Recording {
         Ok(self.cut_openmp_regions(rank, regions))
     }
 
-    /// What a rank did with files. Empty if it used none, if that was not recorded, if the file is damaged, and in a part of a recording.
+    /// What a rank did with files. Empty if it used none, if that was not recorded, and if the file is damaged.
     pub fn file_io(&self, rank: u32) -> Result<RankFileIo, Error> {
-        let Some(clock) = self.header.rank(rank).filter(|_| self.excerpt.is_none()).map(|rank| rank.clock) else {
-            return Ok(RankFileIo::default());
-        };
+        let Some(clock) = self.header.rank(rank).map(|rank| rank.clock) else { return Ok(RankFileIo::default()) };
         let mut io = file_io::read(self.folder(), rank)?;
         let fixed = clock.to_fixed_point();
         io.convert(|ticks| fixed.ticks_to_ns(ticks as u64), clock.ns_per_tick);
-        Ok(io)
+        Ok(self.cut_file_io(rank, io))
     }
 
     /// Totals of a rank's calls per descriptor.

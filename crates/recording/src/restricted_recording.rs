@@ -7,17 +7,21 @@ use sintonia_mpi::FunctionId;
 
 use crate::call_table::{CallDescriptor, CallTable, DescriptorTotals};
 use crate::counters::{RankCounters, ThreadCounters};
+use crate::error::Error;
 use crate::excerpt::{RecordingExcerpt, ThreadExcerpt};
-use crate::header::CallSiteDefinition;
+use crate::file_io::RankFileIo;
+use crate::header::{CallSiteDefinition, RecordedRank};
+use crate::host::{OffCpuSource, ThreadUsage};
 use crate::off_cpu::{OffCpuInterval, ThreadOffCpu};
 use crate::openmp::RegionExecution;
 use crate::recording::Recording;
+use crate::restricted_file_io;
 use crate::samples::ThreadSamples;
 use crate::totals::TotalsBuilder;
 
 impl Recording {
     /// Only this part of the recording. Times are those of the whole run.
-    pub fn restricted_to(mut self, excerpt: RecordingExcerpt) -> Recording {
+    pub fn restricted_to(mut self, excerpt: RecordingExcerpt) -> Result<Recording, Error> {
         self.header.ranks.retain(|rank| excerpt.get(&rank.rank).is_some_and(|threads| !threads.is_empty()));
         for rank in &mut self.header.ranks {
             let threads = &excerpt[&rank.rank];
@@ -25,11 +29,27 @@ impl Recording {
             (rank.begin_ns, rank.end_ns) = windows.first().zip(windows.last()).map_or((0, 0), |(first, last)| (first.start, last.end));
             rank.calls = threads.iter().map(ThreadExcerpt::counted_calls).sum();
             rank.threads = threads.len() as u32;
-            rank.usage.clear();
             rank.memory = None;
         }
         self.header.sites.push(CallSiteDefinition { module: "outside of the region".into(), ..CallSiteDefinition::default() });
-        self.with_excerpt(excerpt)
+        let mut part = self.with_excerpt(excerpt);
+        let usage = part.header.ranks.iter().map(|rank| part.usage_in_windows(rank)).collect::<Result<Vec<_>, Error>>()?;
+        part.header.ranks.iter_mut().zip(usage).for_each(|(rank, usage)| rank.usage = usage);
+        Ok(part)
+    }
+
+    /// What the threads of a rank used of their host in the windows, as far as it is known when they were off the processor.
+    fn usage_in_windows(&self, rank: &RecordedRank) -> Result<Vec<ThreadUsage>, Error> {
+        if rank.off_cpu != Some(OffCpuSource::ContextSwitches) {
+            return Ok(Vec::new());
+        }
+        let off_cpu = self.off_cpu(rank.rank)?;
+        let in_windows = |whole: &ThreadUsage| {
+            let intervals = off_cpu.iter().find(|own| own.thread == whole.thread).map_or(&[][..], ThreadOffCpu::intervals);
+            let windows = self.windows(rank.rank, whole.thread).unwrap_or_default();
+            usage_in(whole, windows, intervals)
+        };
+        Ok(rank.usage.iter().map(in_windows).collect())
     }
 
     /// Whether it is a part of a recording.
@@ -50,7 +70,7 @@ impl Recording {
     }
 
     /// The calls of a rank that count in the part that this is, with all their communication; of a whole recording all calls.
-    pub fn counted_tables(&self, rank: u32) -> Result<Vec<CallTable>, crate::Error> {
+    pub fn counted_tables(&self, rank: u32) -> Result<Vec<CallTable>, Error> {
         match self.excerpt_threads(rank) {
             Some(threads) => Ok(threads.iter().map(|thread| thread.counted.clone()).collect()),
             None => self.tables(rank),
@@ -79,6 +99,14 @@ impl Recording {
             None => thread,
         };
         threads.into_iter().map(cut).collect()
+    }
+
+    /// Keeps what was done with files in the windows of each thread.
+    pub(crate) fn cut_file_io(&self, rank: u32, io: RankFileIo) -> RankFileIo {
+        match self.excerpt_threads(rank) {
+            Some(_) => restricted_file_io::cut(io, |thread| self.windows(rank, thread).unwrap_or_default()),
+            None => io,
+        }
     }
 
     /// Keeps the samples in the windows of each thread.
@@ -132,6 +160,24 @@ fn contains(windows: &[Range<i64>], time: i64) -> bool {
     windows.get(index).is_some_and(|window| window.start < time)
 }
 
+/// What a thread used in some windows, given when it was off the processor in them.
+fn usage_in(whole: &ThreadUsage, windows: &[Range<i64>], off_cpu: &[OffCpuInterval]) -> ThreadUsage {
+    let elapsed_ns: u64 = windows.iter().map(|window| (window.end - window.start) as u64).sum();
+    let waiting_ns: u64 = off_cpu.iter().map(|interval| interval.waiting_ns).sum();
+    let blocked_ns: u64 = off_cpu.iter().map(|interval| interval.blocked_ns).sum();
+    let voluntary_switches = off_cpu.iter().filter(|interval| interval.blocked_ns > 0).count() as u64;
+    ThreadUsage {
+        elapsed_ns,
+        cpu_ns: elapsed_ns.saturating_sub(waiting_ns + blocked_ns),
+        waiting_ns: Some(waiting_ns),
+        voluntary_switches,
+        involuntary_switches: off_cpu.len() as u64 - voluntary_switches,
+        minor_faults: None,
+        major_faults: None,
+        ..whole.clone()
+    }
+}
+
 fn cut_off_cpu(thread: &ThreadOffCpu, windows: &[Range<i64>]) -> ThreadOffCpu {
     let mut intervals = Vec::new();
     for window in windows {
@@ -163,6 +209,22 @@ mod tests {
         let thread = ThreadOffCpu::new(3, vec![interval(0, 10), interval(20, 40), interval(50, 60)]);
         let cut = cut_off_cpu(&thread, &[8..22, 30..31, 60..70]);
         assert_eq!((cut.thread, cut.intervals()), (3, &[interval(8, 10), interval(20, 22), interval(30, 31)][..]));
+    }
+
+    #[test]
+    fn a_thread_used_the_processor_in_its_windows_while_it_was_not_off() {
+        let interval = |begin, end, blocked_ns| OffCpuInterval {
+            begin,
+            end,
+            waiting_ns: (end - begin) as u64 - blocked_ns,
+            blocked_ns,
+            processor: None,
+        };
+        let whole = ThreadUsage { thread: 1, cpu_ns: 900, minor_faults: Some(7), affinity: "0-1".into(), ..ThreadUsage::default() };
+        let used = usage_in(&whole, &[0..50, 100..200], &[interval(10, 20, 0), interval(120, 150, 25)]);
+        assert_eq!((used.elapsed_ns, used.cpu_ns, used.waiting_ns), (150, 110, Some(15)));
+        assert_eq!((used.voluntary_switches, used.involuntary_switches, used.minor_faults), (1, 1, None));
+        assert_eq!((used.thread, &*used.affinity), (1, "0-1"));
     }
 
     #[test]

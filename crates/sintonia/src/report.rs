@@ -91,18 +91,23 @@ fn show_one(path: &Path, args: &ReportArgs, group: &dyn ProcessGroup) -> Result<
     let recording = Recording::open(path)?;
     let progress = ProgressBar::new("reading ranks", RunSummary::progress_steps(&recording));
     let advance = |activity: &'static str, steps: usize| progress.advance(activity, steps);
-    let (summary, is_whole) = match args.region.selection() {
+    let zero_s = recording.header.zero_s;
+    let (summary, span) = match args.region.selection() {
         Some(selection) => {
             let region = region_args::select(&path.display().to_string(), recording, &selection)?;
-            (RunSummary::from_region(&region, group, &advance)?, false)
+            (RunSummary::from_region(&region, group, &advance)?, Some(region.span))
         }
-        None => (RunSummary::from_recording(&recording, group, &advance)?, true),
+        None => (RunSummary::from_recording(&recording, group, &advance)?, None),
     };
     drop(progress);
     if group.own_index() > 0 {
         return Ok(());
     }
-    let log = decision::read_run_log(path).map_err(|error| Error::Other(error.to_string()))?.filter(|_| is_whole);
+    let log = decision::read_run_log(path).map_err(|error| Error::Other(error.to_string()))?;
+    let log = log.map(|log| match span.zip(zero_s) {
+        Some((span, zero_s)) => decision::entries_between(log, zero_s + span.start as f64 / 1e9..=zero_s + span.end as f64 / 1e9),
+        None => log,
+    });
     output::write_stdout(|out| match args.json {
         true => output::write_json_line(out, &ReportJson { summary: &summary, tuning: log.as_deref() }),
         false => {

@@ -1,6 +1,7 @@
 //! The tuning log: changes with time, old and new value and reason; findings; metrics. Stored as JSON lines in the recording.
 
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -55,6 +56,20 @@ pub fn read_log(path: &Path) -> Result<Option<Vec<TuningLogEntry>>, LogError> {
     Ok(Some(entries))
 }
 
+/// When the tuning began, in seconds since 1970; `None` if the log does not tell.
+pub fn start_time(log: &[TuningLogEntry]) -> Option<f64> {
+    log.iter().find_map(|entry| match entry {
+        TuningLogEntry::Began { since_1970_s, .. } => Some(*since_1970_s),
+        _ => None,
+    })
+}
+
+/// The entries of a log between two points in time, in seconds since 1970; all if the log does not tell when the tuning began.
+pub fn entries_between(log: Vec<TuningLogEntry>, times: RangeInclusive<f64>) -> Vec<TuningLogEntry> {
+    let Some(start) = start_time(&log) else { return log };
+    log.into_iter().filter(|entry| times.contains(&(start + entry.time_s()))).collect()
+}
+
 /// A line of the log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
@@ -98,6 +113,18 @@ pub enum TuningLogEntry {
 }
 
 impl TuningLogEntry {
+    /// Seconds since the start of the tuning.
+    pub fn time_s(&self) -> f64 {
+        match self {
+            TuningLogEntry::Began { time_s, .. }
+            | TuningLogEntry::Finding { time_s, .. }
+            | TuningLogEntry::Figures { time_s, .. }
+            | TuningLogEntry::Problem { time_s, .. } => *time_s,
+            TuningLogEntry::Change(decision) => decision.time_s,
+            TuningLogEntry::Verdict(verdict) => verdict.time_s,
+        }
+    }
+
     /// The change, if it is one that was decided: not a turn of a comparison.
     pub fn decision(&self) -> Option<&TuningDecision> {
         match self {

@@ -1,4 +1,4 @@
-/* Every blocking collective, with each rank in turn late by LATE. Arguments: bytes of a vector or block, the root. Rank 0 prints, per
+/* Every collective, blocking and as a call and MPI_Wait, with each rank in turn late by LATE. Arguments: bytes of a vector or block, the root. Rank 0 prints, per
  * collective, how long the ranks waited in all: a rank waited if it was in the call for more than half of LATE, and then from its entry to
  * that of the late rank. The clock is that of the host. All sleep until they enter, so that nobody who spins keeps another rank from a core.
  */
@@ -12,15 +12,22 @@
 #define MOST_RANKS 16
 
 enum { BCAST, REDUCE, GATHER, GATHERV, SCATTER, SCATTERV, SCAN, EXSCAN, BARRIER, ALLREDUCE, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV,
-       REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, NEIGHBOR_ALLGATHER, NEIGHBOR_ALLTOALL, OPERATIONS };
+       REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, ALLTOALLW, NEIGHBOR_ALLGATHER, NEIGHBOR_ALLTOALL, NEIGHBOR_ALLGATHERV, NEIGHBOR_ALLTOALLV, NEIGHBOR_ALLTOALLW, IBCAST, IREDUCE,
+       IGATHER, IGATHERV, ISCATTER, ISCATTERV, ISCAN, IEXSCAN, IBARRIER, IALLREDUCE, IALLGATHER, IALLGATHERV, IALLTOALL, IALLTOALLV,
+       IALLTOALLW, IREDUCE_SCATTER, IREDUCE_SCATTER_BLOCK, INEIGHBOR_ALLGATHER, INEIGHBOR_ALLTOALL, OPERATIONS };
 static const char *const names[] = {
     "bcast", "reduce", "gather", "gatherv", "scatter", "scatterv", "scan", "exscan", "barrier", "allreduce", "allgather", "allgatherv",
-    "alltoall", "alltoallv", "reduce_scatter", "reduce_scatter_block", "neighbor_allgather", "neighbor_alltoall"
+    "alltoall", "alltoallv", "reduce_scatter", "reduce_scatter_block", "alltoallw", "neighbor_allgather",
+    "neighbor_alltoall", "neighbor_allgatherv", "neighbor_alltoallv", "neighbor_alltoallw", "ibcast", "ireduce", "igather", "igatherv",
+    "iscatter", "iscatterv", "iscan", "iexscan", "ibarrier", "iallreduce", "iallgather", "iallgatherv", "ialltoall", "ialltoallv",
+    "ialltoallw", "ireduce_scatter", "ireduce_scatter_block", "ineighbor_allgather", "ineighbor_alltoall"
 };
 
 static int rank, size, bytes, root, counts[MOST_RANKS], offsets[MOST_RANKS], vectors[MOST_RANKS];
 static char *out, *in;
 static MPI_Comm ring;
+static MPI_Datatype types[MOST_RANKS];
+static MPI_Aint displacements[MOST_RANKS];
 
 static double now(void) {
     struct timespec time;
@@ -35,6 +42,7 @@ static void sleep_until(double time) {
 
 static void call(int operation) {
     MPI_Comm all = MPI_COMM_WORLD;
+    MPI_Request request;
     int n = bytes / 8;
     switch (operation) {
     case BCAST: MPI_Bcast(out, bytes, MPI_BYTE, root, all); break; /*site:bcast*/
@@ -53,8 +61,88 @@ static void call(int operation) {
     case ALLTOALLV: MPI_Alltoallv(out, counts, offsets, MPI_BYTE, in, counts, offsets, MPI_BYTE, all); break; /*site:alltoallv*/
     case REDUCE_SCATTER: MPI_Reduce_scatter(out, in, vectors, MPI_DOUBLE, MPI_SUM, all); break; /*site:reduce_scatter*/
     case REDUCE_SCATTER_BLOCK: MPI_Reduce_scatter_block(out, in, n, MPI_DOUBLE, MPI_SUM, all); break; /*site:reduce_scatter_block*/
+    case ALLTOALLW: MPI_Alltoallw(out, counts, offsets, types, in, counts, offsets, types, all); break; /*site:alltoallw*/
+    case NEIGHBOR_ALLGATHERV: MPI_Neighbor_allgatherv(out, bytes, MPI_BYTE, in, counts, offsets, MPI_BYTE, ring); break; /*site:neighbor_allgatherv*/
+    case NEIGHBOR_ALLTOALLV: MPI_Neighbor_alltoallv(out, counts, offsets, MPI_BYTE, in, counts, offsets, MPI_BYTE, ring); break; /*site:neighbor_alltoallv*/
+    case NEIGHBOR_ALLTOALLW: MPI_Neighbor_alltoallw(out, counts, displacements, types, in, counts, displacements, types, ring); break; /*site:neighbor_alltoallw*/
     case NEIGHBOR_ALLGATHER: MPI_Neighbor_allgather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, ring); break; /*site:neighbor_allgather*/
     case NEIGHBOR_ALLTOALL: MPI_Neighbor_alltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, ring); break; /*site:neighbor_alltoall*/
+    case IBCAST:
+        MPI_Ibcast(out, bytes, MPI_BYTE, root, all, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /*site:ibcast*/
+        break;
+    case IREDUCE:
+        MPI_Ireduce(out, in, n, MPI_DOUBLE, MPI_SUM, root, all, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /*site:ireduce*/
+        break;
+    case IGATHER:
+        MPI_Igather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, all, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /*site:igather*/
+        break;
+    case IGATHERV:
+        MPI_Igatherv(out, bytes, MPI_BYTE, in, counts, offsets, MPI_BYTE, root, all, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /*site:igatherv*/
+        break;
+    case ISCATTER:
+        MPI_Iscatter(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, all, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /*site:iscatter*/
+        break;
+    case ISCATTERV:
+        MPI_Iscatterv(out, counts, offsets, MPI_BYTE, in, bytes, MPI_BYTE, root, all, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /*site:iscatterv*/
+        break;
+    case ISCAN:
+        MPI_Iscan(out, in, n, MPI_DOUBLE, MPI_SUM, all, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /*site:iscan*/
+        break;
+    case IEXSCAN:
+        MPI_Iexscan(out, in, n, MPI_DOUBLE, MPI_SUM, all, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /*site:iexscan*/
+        break;
+    case IBARRIER:
+        MPI_Ibarrier(all, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /*site:ibarrier*/
+        break;
+    case IALLREDUCE:
+        MPI_Iallreduce(out, in, n, MPI_DOUBLE, MPI_SUM, all, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /*site:iallreduce*/
+        break;
+    case IALLGATHER:
+        MPI_Iallgather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, all, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /*site:iallgather*/
+        break;
+    case IALLGATHERV:
+        MPI_Iallgatherv(out, bytes, MPI_BYTE, in, counts, offsets, MPI_BYTE, all, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /*site:iallgatherv*/
+        break;
+    case IALLTOALL:
+        MPI_Ialltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, all, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /*site:ialltoall*/
+        break;
+    case IALLTOALLV:
+        MPI_Ialltoallv(out, counts, offsets, MPI_BYTE, in, counts, offsets, MPI_BYTE, all, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /*site:ialltoallv*/
+        break;
+    case IALLTOALLW:
+        MPI_Ialltoallw(out, counts, offsets, types, in, counts, offsets, types, all, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /*site:ialltoallw*/
+        break;
+    case IREDUCE_SCATTER:
+        MPI_Ireduce_scatter(out, in, vectors, MPI_DOUBLE, MPI_SUM, all, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /*site:ireduce_scatter*/
+        break;
+    case IREDUCE_SCATTER_BLOCK:
+        MPI_Ireduce_scatter_block(out, in, n, MPI_DOUBLE, MPI_SUM, all, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /*site:ireduce_scatter_block*/
+        break;
+    case INEIGHBOR_ALLGATHER:
+        MPI_Ineighbor_allgather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, ring, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /*site:ineighbor_allgather*/
+        break;
+    case INEIGHBOR_ALLTOALL:
+        MPI_Ineighbor_alltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, ring, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /*site:ineighbor_alltoall*/
+        break;
     }
 }
 
@@ -65,7 +153,7 @@ int main(int argc, char **argv) {
     bytes = atoi(argv[1]), root = atoi(argv[2]) % size;
     out = calloc(size + 2, bytes), in = calloc(size + 2, bytes);
     for (int i = 0; i < size; i++)
-        counts[i] = bytes, offsets[i] = i * bytes, vectors[i] = bytes / 8;
+        counts[i] = bytes, offsets[i] = i * bytes, vectors[i] = bytes / 8, types[i] = MPI_BYTE, displacements[i] = offsets[i];
     int is_periodic = 1;
     MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &is_periodic, 0, &ring);
     for (int i = 0; i < FIRST_CALLS; i++) {

@@ -166,7 +166,13 @@ fn parse_cache(value: TomlValue) -> Result<CacheLevel, ModelFileError> {
 fn parse_validation(value: TomlValue) -> Result<HoldOutValidation, ModelFileError> {
     let mut table = value.table("in [validation]")?;
     let error = |value: &TomlValue| checked_number(value, "an error in percent", FROM_ZERO);
+    let from_one: NumberRule = ("a finite number, from 1 on", |value| value.is_finite() && value >= 1.0);
+    let mut widening =
+        |name: &'static str| table.take(name).map_or(Ok(1.0), |value| checked_number(&value, "the widening of intervals", from_one));
+    let (parts_widening, whole_widening) = (widening("parts_widening")?, widening("whole_widening")?);
     let validation = HoldOutValidation {
+        parts_widening,
+        whole_widening,
         parts_error_percent: table.take("parts_error_percent").as_ref().map(error).transpose()?,
         whole_error_percent: error(&table.require("whole_error_percent")?)?,
         runs: table.require("runs")?.count()? as usize,

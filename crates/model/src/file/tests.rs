@@ -66,7 +66,13 @@ fn sample(name: &str, numbers: [f64; 3]) -> PerformanceModel {
             }),
         },
         noise_percent: numbers[1],
-        validation: Some(HoldOutValidation { parts_error_percent: Some(numbers[0]), whole_error_percent: numbers[1], runs: 3 }),
+        validation: Some(HoldOutValidation {
+            parts_error_percent: Some(numbers[0]),
+            whole_error_percent: numbers[1],
+            parts_widening: 1.0 + numbers[0].abs(),
+            whole_widening: 1.0,
+            runs: 3,
+        }),
         points: vec![MeasuredSetting { at: vec![100.0, 2.0], value: numbers[0] }],
         notes: vec!["line one\nline two".into()],
     }
@@ -183,6 +189,12 @@ fn every_error_says_the_line_and_what_is_wrong() {
         ("name = \"lu\"", "name = \"lu\"\nerror_percent = -5", 4, "an error in percent must be a finite number, from 0 on, not -5"),
         ("format = 1", "format = 1\n[fixed]\nk = inf", 3, "a fixed parameter must be a finite number, not inf"),
         ("format = 1", "format = 1\n[validation]\nwhole_error_percent = nan\nruns = 1", 3, "an error in percent must be"),
+        (
+            "format = 1",
+            "format = 1\n[validation]\nwhole_error_percent = 1\nwhole_widening = 0.5\nruns = 1",
+            4,
+            "the widening of intervals must be",
+        ),
         ("format = 1", "format = 1\n[machine]\nname = \"m\"\ncosts = { \"add\" = 0 }", 4, "a cost must be a finite number above 0, not 0"),
         ("formula = \"1e-9*n^3/p + 1e-5*p\"", "error_percent = 5\n[whole]\nformula = \"n\"", 4, "put it next to one"),
         ("format = 1", "format = 1\n[whole]\nformula = \"n\"", 6, "two formulas of the total"),

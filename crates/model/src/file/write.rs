@@ -45,11 +45,20 @@ fn write_model(model: &PerformanceModel, within: &str, out: &mut String) -> std:
         write_term(whole, out)?;
     }
     if let Some(validation) = &model.validation {
-        writeln!(out, "\n# The mean error at the largest runs, each predicted from the others.\n[{within}validation]")?;
+        writeln!(
+            out,
+            "\n# The largest runs, each predicted from the others: mean errors, and by how much intervals are too narrow.\n[{within}validation]"
+        )?;
         if let Some(error) = validation.parts_error_percent {
             writeln!(out, "parts_error_percent = {}", toml_number(error))?;
         }
-        writeln!(out, "whole_error_percent = {}\nruns = {}", toml_number(validation.whole_error_percent), validation.runs)?;
+        writeln!(out, "whole_error_percent = {}", toml_number(validation.whole_error_percent))?;
+        for (name, widening) in [("parts", validation.parts_widening), ("whole", validation.whole_widening)] {
+            if widening > 1.0 {
+                writeln!(out, "{name}_widening = {}", toml_number(widening))?;
+            }
+        }
+        writeln!(out, "runs = {}", validation.runs)?;
     }
     model.parts.iter().try_for_each(|part| write_part(part, within, out))?;
     for limit in &model.limits {

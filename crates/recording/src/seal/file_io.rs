@@ -81,6 +81,7 @@ impl RawFileIo {
             files: self.files.clone(),
             records: self.records.iter().map(record).collect(),
             threads: self.threads.iter().map(thread).collect(),
+            ..RankFileIo::default()
         };
         file_io::write(folder, rank, &io)
     }

@@ -183,7 +183,13 @@ fn validation_section(model: &PerformanceModel) -> Vec<String> {
         }
         (_, None) => format!("error {whole}"),
     };
-    hanging_indent(&format!("Validation: the {runs}, predicted from the others: {line}"), 0)
+    let widening = match model.interval_widening() {
+        widening if widening > 1.0 => {
+            format!("; they are outside of their interval, so predictions get intervals that are wider (to the power of {widening:.1})")
+        }
+        _ => String::new(),
+    };
+    hanging_indent(&format!("Validation: the {runs}, predicted from the others: {line}{widening}"), 0)
         .iter()
         .map(|line| line.trim().to_owned())
         .collect()

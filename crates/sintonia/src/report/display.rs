@@ -333,7 +333,9 @@ impl ReportText<'_> {
     /// The phases with their efficiencies; a program with one phase has those of the run.
     fn phases(&self) -> Vec<String> {
         let phases = &self.summary.phases;
-        if phases.len() < 2 {
+        // A part of the run touches some of them.
+        let present = || phases.iter().enumerate().filter(|(_, phase)| phase.ranks > 0);
+        if present().count() < 2 {
             return Vec::new();
         }
         let short_of_cores = self.short_of_cores();
@@ -354,7 +356,7 @@ impl ReportText<'_> {
             let shares: String = shares.into_iter().map(share).collect();
             format!("{:<50}{:>10}{shares}", truncate_end(&name, 49), format_seconds(phase.seconds))
         };
-        std::iter::once(title).chain(phases.iter().enumerate().map(row)).collect()
+        std::iter::once(title).chain(present().map(row)).collect()
     }
 
     fn root_causes(&self) -> Vec<String> {

@@ -32,7 +32,7 @@ pub(super) fn remarks(s: &RunSummary) -> Vec<String> {
     let clocks = (s.clock_repair.violations > 0).then(|| clock_remark(s.clock_repair));
     let not_recorded = s.not_recorded.iter().map(|note| format!("not recorded: {note}"));
     let regions = s.region.iter().flat_map(|region| &region.not_known);
-    let not_in_region = regions.map(|what| format!("not in the report of a part: {what} (known of the whole run only)"));
+    let not_in_region = regions.map(|what| format!("not in the report of a part: {what}"));
     let profile = s.profile.then(|| "this is a profile (--profile): waits are unknown, and sizes are averages of similar calls".to_owned());
     (!incomplete.is_empty())
         .then(|| format!("incomplete: {}", incomplete.join(", ")))

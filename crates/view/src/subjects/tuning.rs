@@ -47,16 +47,8 @@ fn answer(open: &Arc<ViewSession>, question: &PageQuery) -> Result<QueryAnswer, 
         return Err(QueryError::Unavailable("this run was not tuned; see `sintonia tune`".into()));
     }
     let entries = found.unwrap_or_default();
-    let began_ns = start_time(&entries).zip(opened.recording.header.zero_s).map(|(began, zero)| ((began - zero) * 1e9) as i64);
+    let began_ns = decision::start_time(&entries).zip(opened.recording.header.zero_s).map(|(began, zero)| ((began - zero) * 1e9) as i64);
     Ok(QueryAnswer::json(&TuningJson { entries: entries.get(after..).unwrap_or_default(), live, began_ns }))
-}
-
-/// When the tuning began, in seconds since 1970.
-fn start_time(entries: &[TuningLogEntry]) -> Option<f64> {
-    entries.iter().find_map(|entry| match entry {
-        TuningLogEntry::Began { since_1970_s, .. } => Some(*since_1970_s),
-        _ => None,
-    })
 }
 
 /// Whether the run of a recording is still in progress, as far as its folder shows.

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""The messages between the lines of a program, by the program graph and by a matching of its own.
+
+    python3 bench/graph/messages.py NAME.sin ...
+
+The other matching reads `sintonia calls --json`: the n-th send from one rank to another with a communicator and a tag belongs to the n-th receive that
+was posted for it. It is for programs without MPI_ANY_SOURCE, MPI_ANY_TAG, probes and threads, and says so of others. Prints how many messages are between
+other lines, by either.
+"""
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SINTONIA = os.environ.get("SINTONIA_BIN", str(ROOT / "target/release/sintonia"))
+SENDS = {"MPI_Send", "MPI_Isend", "MPI_Ssend", "MPI_Rsend", "MPI_Bsend", "MPI_Sendrecv", "MPI_Sendrecv_replace"}
+RECEIVES = {"MPI_Recv", "MPI_Irecv"}
+EXCHANGES = {"MPI_Sendrecv", "MPI_Sendrecv_replace"}
+
+
+def calls(recording):
+    listed = subprocess.Popen([SINTONIA, "calls", "--json", recording], stdout=subprocess.PIPE, text=True)
+    return (json.loads(line) for line in listed.stdout)
+
+
+def place(call):
+    return call.get("file") or call.get("module"), call.get("line")
+
+
+def matched(recording):
+    """Messages by the lines of send and posted receive."""
+    sends, receives = collections.defaultdict(list), collections.defaultdict(list)
+    for call in calls(recording):
+        operation, rank, communicator = call["operation"], call["rank"], call.get("communicator")
+        if operation in SENDS and isinstance(call.get("peer"), int):
+            sends[communicator, rank, call["peer"], call["tag"]].append(place(call))
+        source, tag = (call.get("source"), call.get("recv_tag")) if operation in EXCHANGES else (call.get("peer"), call.get("tag"))
+        if operation in RECEIVES | EXCHANGES and source != "null":
+            if not isinstance(source, int) or not isinstance(tag, int):
+                sys.exit(f"{recording}: {operation} at {place(call)} receives from any source or tag")
+            receives[communicator, source, rank, tag].append(place(call))
+    found = collections.Counter()
+    for key, places in sends.items():
+        if len(places) != len(receives[key]):
+            sys.exit(f"{recording}: {len(places)} sends and {len(receives[key])} receives for {key}")
+        found.update(zip(places, receives[key]))
+    return found
+
+
+def of_graph(recording):
+    graph = json.loads(subprocess.run([SINTONIA, "graph", "--program", "--json", recording], check=True, capture_output=True).stdout)
+    nodes = graph["nodes"]
+    found = collections.Counter()
+    for message in graph["messages"]:
+        ends = tuple(place(nodes[message[end]["node"]]) for end in ("from", "to"))
+        found[ends] += message["messages"]
+    return found
+
+
+for recording in sys.argv[1:]:
+    by_matching, by_graph = matched(recording), of_graph(recording)
+    wrong = sum((by_graph - by_matching).values())
+    print(f"{recording}: {sum(by_matching.values())} messages between {len(by_matching)} pairs of lines, {sum(by_graph.values())} in the graph, {wrong} of them between other lines")
+    for ends, number in (by_graph - by_matching).most_common(5):
+        print(f"  {number} from {ends[0]} to {ends[1]}")

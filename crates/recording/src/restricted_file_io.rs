@@ -1,0 +1,161 @@
+//! What a rank did with files in a part of a recording.
+//!
+//! Counters have no times but those of the first and the last call. If both are in one window, all calls count; if no window overlaps the
+//! time between them, none does. Otherwise the accesses that took long count, which have times; what is left is counted as unlocated.
+
+use std::ops::Range;
+
+use crate::file_io::{FileAccess, FileCounters, FileOperation, FileRecord, RankFileIo, ThreadFileAccesses, UnlocatedCalls, size_class};
+
+/// Where the calls of a record were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CallRange {
+    Inside,
+    Outside,
+    /// Some of them may be in the windows.
+    Across,
+}
+
+/// What was done in the windows of each thread.
+pub(crate) fn cut<'a>(io: RankFileIo, windows_of: impl Fn(u16) -> &'a [Range<i64>]) -> RankFileIo {
+    let ranges: Vec<CallRange> = io.records.iter().map(|record| range_of(&record.counters, windows_of(record.thread))).collect();
+    let mut found: Vec<FileCounters> = vec![FileCounters::default(); io.records.len()];
+    let mut timed: Vec<UnlocatedCalls> = vec![UnlocatedCalls::default(); io.records.len()];
+    let mut threads = Vec::new();
+    for thread in &io.threads {
+        let windows = windows_of(thread.thread);
+        let mut accesses = Vec::new();
+        for access in &thread.accesses {
+            let record = access.record as usize;
+            timed[record].calls += access.calls;
+            timed[record].time += access.time;
+            if let Some(part) = part_in(access, windows) {
+                add(&mut found[record], &part, io.records[record].operation);
+                accesses.push(part);
+            }
+        }
+        threads.push(ThreadFileAccesses { thread: thread.thread, accesses });
+    }
+    let mut unlocated = UnlocatedCalls::default();
+    let mut numbers: Vec<u32> = Vec::new();
+    let mut records: Vec<FileRecord> = Vec::new();
+    for (index, mut record) in io.records.into_iter().enumerate() {
+        match ranges[index] {
+            CallRange::Inside => {}
+            CallRange::Outside => record.counters = FileCounters::default(),
+            CallRange::Across => {
+                let whole = record.counters;
+                unlocated.calls += (whole.calls + whole.failed).saturating_sub(timed[index].calls);
+                unlocated.time += whole.time.saturating_sub(timed[index].time);
+                record.counters = FileCounters { furthest: whole.furthest, ..found[index] };
+            }
+        }
+        numbers.push(records.len() as u32);
+        if record.counters.calls + record.counters.failed > 0 {
+            records.push(record);
+        } else {
+            numbers[index] = u32::MAX;
+        }
+    }
+    // A call that goes on behind its window is not counted in it, so its record may be gone.
+    for thread in &mut threads {
+        thread.accesses.retain(|access| numbers[access.record as usize] != u32::MAX);
+        thread.accesses.iter_mut().for_each(|access| access.record = numbers[access.record as usize]);
+    }
+    threads.retain(|thread| !thread.accesses.is_empty());
+    RankFileIo { files: io.files, records, threads, unlocated }
+}
+
+fn range_of(counters: &FileCounters, windows: &[Range<i64>]) -> CallRange {
+    if counters.first == 0 {
+        return CallRange::Across;
+    }
+    let (first, last) = (counters.first as i64, counters.last as i64);
+    let next = windows.partition_point(|window| window.end <= first);
+    match windows.get(next) {
+        Some(window) if window.start <= first && last <= window.end => CallRange::Inside,
+        Some(window) if window.start < last => CallRange::Across,
+        _ => CallRange::Outside,
+    }
+}
+
+/// The part of an access in the windows: its time is divided, its calls and bytes count where it ends.
+fn part_in(access: &FileAccess, windows: &[Range<i64>]) -> Option<FileAccess> {
+    let next = windows.partition_point(|window| window.end < access.end.min(access.begin + 1));
+    let overlapping = windows[next..].iter().take_while(|window| window.start < access.end);
+    let ends = windows.iter().skip(next).any(|window| window.start < access.end && access.end <= window.end);
+    let parts = overlapping.map(|window| access.begin.max(window.start)..access.end.min(window.end)).filter(|part| part.start < part.end);
+    let (begin, end, ns) = parts
+        .fold((i64::MAX, i64::MIN, 0), |(begin, end, ns), part| (begin.min(part.start), end.max(part.end), ns + (part.end - part.start)));
+    if ns == 0 {
+        return None;
+    }
+    let share = ns as f64 / (access.end - access.begin).max(1) as f64;
+    let (calls, bytes) = if ends { (access.calls, access.bytes) } else { (0, 0) };
+    Some(FileAccess { begin, end, time: (access.time as f64 * share).round() as u64, bytes, calls, record: access.record })
+}
+
+/// Adds an access to the counters of its record. Several short ones have one size, their mean.
+fn add(counters: &mut FileCounters, access: &FileAccess, operation: FileOperation) {
+    counters.calls += access.calls;
+    counters.bytes += access.bytes;
+    counters.time += access.time;
+    if matches!(operation, FileOperation::Read | FileOperation::Write) && access.calls > 0 {
+        counters.sizes[size_class(access.bytes / access.calls)] += access.calls;
+    }
+    let (begin, end) = (access.begin.max(1) as u64, access.end.max(1) as u64);
+    counters.first = if counters.first == 0 { begin } else { counters.first.min(begin) };
+    counters.last = counters.last.max(end);
+    if access.calls == 1 && access.time > counters.longest {
+        (counters.longest, counters.longest_bytes) = (access.time, access.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file_io::FileInterface;
+
+    fn record(first: u64, last: u64, calls: u64, time: u64) -> FileRecord {
+        let counters = FileCounters { calls, time, first, last, bytes: 10 * calls, ..FileCounters::default() };
+        let (operation, interface) = (FileOperation::Write, FileInterface::Posix);
+        FileRecord { file: 0, operation, interface, thread: 0, site: None, counters }
+    }
+
+    fn access(begin: i64, end: i64, calls: u64, record: u32) -> FileAccess {
+        FileAccess { begin, end, time: (end - begin) as u64, bytes: 10 * calls, calls, record }
+    }
+
+    #[test]
+    fn records_inside_count_wholly_those_outside_not_and_others_by_their_accesses() {
+        let io = RankFileIo {
+            files: vec!["a".into()],
+            records: vec![record(10, 90, 7, 50), record(200, 300, 3, 20), record(50, 250, 9, 40)],
+            threads: vec![ThreadFileAccesses {
+                thread: 0,
+                accesses: vec![access(60, 70, 2, 2), access(95, 115, 1, 2), access(240, 250, 1, 2)],
+            }],
+            ..RankFileIo::default()
+        };
+        let part = cut(io, |_| &[5..100]);
+        let found: Vec<(u64, u64, u64)> =
+            part.records.iter().map(|record| (record.counters.calls, record.counters.bytes, record.counters.time)).collect();
+        // The second access ends behind the window, which has a quarter of its time.
+        assert_eq!(found, [(7, 70, 50), (2, 20, 15)]);
+        assert_eq!(part.unlocated, UnlocatedCalls { calls: 5, time: 0 });
+        let accesses: Vec<(i64, i64, u32)> =
+            part.threads[0].accesses.iter().map(|access| (access.begin, access.end, access.record)).collect();
+        assert_eq!(accesses, [(60, 70, 1), (95, 100, 1)]);
+    }
+
+    #[test]
+    fn the_parts_of_an_access_add_up_to_it() {
+        let whole = access(10, 110, 1, 0);
+        let parts: Vec<FileAccess> =
+            [0..40, 40..80, 80..200].iter().filter_map(|window| part_in(&whole, std::slice::from_ref(window))).collect();
+        assert_eq!(parts.iter().map(|part| part.time).sum::<u64>(), whole.time);
+        assert_eq!(parts.iter().map(|part| part.calls).collect::<Vec<_>>(), [0, 0, 1]);
+        assert_eq!(part_in(&whole, &[0..40, 80..200]).map(|part| (part.time, part.begin, part.end)), Some((60, 10, 110)));
+        assert_eq!(part_in(&whole, &[0..10, 110..200]), None);
+    }
+}
