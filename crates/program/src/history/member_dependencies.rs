@@ -333,7 +333,9 @@ fn decide(location: &mut Location, instances: &[CollectiveInstance], all: &[Entr
     for found in all {
         let timing = CallTiming::new(location, found);
         let call = usual.entry(timing.descriptor).or_default();
-        call.own_ns.push(timing.leave - timing.from.max(found.required.enter).max(found.possible.enter));
+        // The algorithm of a nonblocking collective is not known: it may have waited for anyone.
+        let last = if timing.is_blocking { found.required.enter.max(found.possible.enter) } else { found.any.enter };
+        call.own_ns.push(timing.leave - timing.from.max(last));
         call.contradictions += usize::from(found.flags & EntryDependencies::CONTRADICTS != 0);
     }
     usual.values_mut().for_each(|call| call.own_ns.sort_unstable());
@@ -402,6 +404,7 @@ impl UsualCall {
 /// When a member may have waited: in the call that completed the collective.
 struct CallTiming {
     descriptor: u32,
+    is_blocking: bool,
     from: i64,
     leave: i64,
 }
@@ -411,6 +414,7 @@ impl CallTiming {
         let collective = location.collectives[found.index as usize];
         CallTiming {
             descriptor: location.calls.descriptor_ids[collective.row as usize],
+            is_blocking: collective.row == collective.completion,
             from: location.calls.enter[collective.completion as usize],
             leave: location.calls.leave[collective.completion as usize],
         }
