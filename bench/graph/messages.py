@@ -31,8 +31,8 @@ def place(call):
 
 
 def matched(recording):
-    """Messages by the lines of send and posted receive."""
-    sends, receives = collections.defaultdict(list), collections.defaultdict(list)
+    """Messages by the lines of the send and of the call that completed the receive."""
+    sends, receives, pending = collections.defaultdict(list), collections.defaultdict(list), {}
     for call in calls(recording):
         operation, rank, communicator = call["operation"], call["rank"], call.get("communicator")
         if operation in SENDS and isinstance(call.get("peer"), int):
@@ -41,7 +41,14 @@ def matched(recording):
         if operation in RECEIVES | EXCHANGES and source != "null":
             if not isinstance(source, int) or not isinstance(tag, int):
                 sys.exit(f"{recording}: {operation} at {place(call)} receives from any source or tag")
-            receives[communicator, source, rank, tag].append(place(call))
+            posted = receives[communicator, source, rank, tag]
+            if operation == "MPI_Irecv":
+                pending[rank, call["request"]] = posted, len(posted)
+            posted.append(place(call))
+        for done in call.get("completed", []):
+            posted, index = pending.pop((rank, done["request"]), (None, 0))
+            if posted:
+                posted[index] = place(call)
     found = collections.Counter()
     for key, places in sends.items():
         if len(places) != len(receives[key]):

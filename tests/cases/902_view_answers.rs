@@ -133,6 +133,31 @@ fn the_matrix_has_the_pairs_of_the_report_and_of_the_graph() {
     assert_eq!(json!(edges), shown(recording.folder(), &["graph", "run.sin", "--json"])["edges"]);
 }
 
+#[test]
+fn the_matrices_of_two_parts_add_up_to_that_of_the_run() {
+    let recording = recorded("c/191_grid");
+    let served = Served::start(&[&recording.path]);
+    let matrix = |query: &str| -> BTreeMap<[u64; 2], [u64; 2]> {
+        let matrix = served.json(&format!("0/communication{query}"));
+        let column = |name: &str| list(&matrix[name]).iter().filter_map(Value::as_u64).collect::<Vec<u64>>();
+        let [from, to, bytes, messages] = ["from", "to", "bytes", "messages"].map(column);
+        (0..from.len()).map(|at| ([from[at], to[at]], [bytes[at], messages[at]])).collect()
+    };
+    let span = served.json("0/sums");
+    let [begin, end] = ["from", "to"].map(|name| span[name].as_i64().unwrap_or_else(|| panic!("{span}")));
+    let middle = i64::midpoint(begin, end);
+    for collectives in ["", "&collectives=0"] {
+        let whole = matrix(&format!("?most=512{collectives}"));
+        let mut sums = matrix(&format!("?from={begin}&to={middle}{collectives}"));
+        for (pair, [bytes, messages]) in matrix(&format!("?from={middle}&to={}{collectives}", end + 1)) {
+            let sum = sums.entry(pair).or_default();
+            *sum = [sum[0] + bytes, sum[1] + messages];
+        }
+        assert!(!whole.is_empty());
+        assert_eq!(sums, whole);
+    }
+}
+
 // ---- scaling
 
 /// Records twenty-four tasks on `ranks` ranks; returns the path.

@@ -77,7 +77,7 @@ const CONDITIONS: [Condition; 7] = [
     five("5 values, noise 3 %, 3 repetitions", Repetitions::new(3, 0.03), [0.95, 0.88, 2.9, 0.1]),
     five("5 values, noise 5 %, 1 repetition", Repetitions::new(1, 0.05), [0.92, 0.74, 5.8, 0.25]),
     five("5 values, noise 20 %, 3 repetitions", Repetitions::new(3, 0.2), [0.94, 0.83, 16.5, 0.4]),
-    five("5 values, noise 50 %, 3 repetitions", Repetitions::new(3, 0.5), [0.90, 0.70, 40.0, 0.6]),
+    five("5 values, noise 50 %, 3 repetitions", Repetitions::new(3, 0.5), [0.94, 0.70, 85.0, 0.6]),
     Condition {
         name: "8 values, noise 3 %, 3 repetitions",
         repetitions: Repetitions::new(3, 0.03),
@@ -280,8 +280,8 @@ const fn on_grid(name: &'static str, noise: f64, eight: bool, [min_mean, min_law
 const GRID_CONDITIONS: [GridCondition; 4] = [
     on_grid("noise 3 %, 3 repetitions", 0.03, false, [0.92, 0.80, 1.35, 0.05]),
     on_grid("8 sizes and 8 processes, noise 3 %, 3 repetitions", 0.03, true, [0.92, 0.80, 1.3, 0.05]),
-    on_grid("noise 20 %, 3 repetitions", 0.2, false, [0.90, 0.70, 4.0, 0.2]),
-    on_grid("noise 50 %, 3 repetitions", 0.5, false, [0.85, 0.60, 12.0, 0.5]),
+    on_grid("noise 20 %, 3 repetitions", 0.2, false, [0.87, 0.70, 5.5, 0.25]),
+    on_grid("noise 50 %, 3 repetitions", 0.5, false, [0.87, 0.60, 20.0, 0.5]),
 ];
 
 const KNOWN_PRODUCT_LAWS: [ProductLawFamily; 6] = [
@@ -531,7 +531,8 @@ struct Limits {
 /// Prints the table, and holds it against the limits.
 fn check(title: &str, limits: &Limits, measured: Vec<(&str, Coverage)>) {
     println!("\n{title}\n\n| law | holds the truth, % | highest / lowest | error, % |\n|---|--:|--:|--:|");
-    let list = |numbers: [f64; 3], digits: usize| numbers.map(|number| format!("{number:.digits$}")).join(" ");
+    let text = |number: f64, digits: usize| if number < 1e6 { format!("{number:.digits$}") } else { "from 0".into() };
+    let list = |numbers: [f64; 3], digits: usize| numbers.map(|number| text(number, digits)).join(" ");
     let percent = |shares: [f64; 3]| shares.map(|share| 100.0 * share);
     for (name, coverage) in &measured {
         let (holds, error) = (percent(coverage.holds), percent(coverage.error));
@@ -561,7 +562,8 @@ fn check_one_parameter(condition: &Condition, families: &[LawFamily], seed: u64)
 
 fn check_several_parameters(about: &str, families: &[ProductLawFamily], seed: u64) {
     let (tables, conditions) = if is_thorough() { (TABLES, &GRID_CONDITIONS[..]) } else { (FEW_TABLES, &GRID_CONDITIONS[..1]) };
-    for condition in conditions {
+    let has_eight = families.iter().any(|family| matches!(family.axes, MeasuredGrid::SizesAndProcesses));
+    for condition in conditions.iter().filter(|condition| has_eight || !condition.eight) {
         let title = format!("{about}, {}", condition.name);
         let measured = families.iter().zip(seed..).map(|(family, seed)| {
             let axes = family.axes.axes(condition.eight);

@@ -68,8 +68,8 @@ impl RankActivity {
 
     /// The calls that moved data: those that returned without error, persistent operations once per start.
     pub fn data_calls(&self) -> impl Iterator<Item = &(CallDescriptor, DescriptorTotals)> {
-        let called = self.totals.iter().filter(|(descriptor, _)| descriptor.function.definition().mode != BlockingMode::Persistent);
-        called.chain(&self.started_persistent).filter(|(descriptor, _)| descriptor.parts & NO_DATA_MARKS == 0)
+        let called = self.totals.iter().filter(|(descriptor, _)| moves_data_itself(descriptor));
+        called.chain(self.started_persistent.iter().filter(|(descriptor, _)| descriptor.parts & NO_DATA_MARKS == 0))
     }
 
     /// The point-to-point and one-sided messages it sent to other ranks.
@@ -78,6 +78,11 @@ impl RankActivity {
             .flat_map(|(descriptor, totals)| message_flow::sent_flows(self.rank, descriptor, totals))
             .filter(MessageFlow::is_between_ranks)
     }
+}
+
+/// Whether a call with this descriptor moves data: it returned without error, and is not one that only makes a persistent request.
+pub(crate) fn moves_data_itself(descriptor: &CallDescriptor) -> bool {
+    descriptor.function.definition().mode != BlockingMode::Persistent && descriptor.parts & NO_DATA_MARKS == 0
 }
 
 /// The times of the threads of a rank whose calls took `mpi_ns`.

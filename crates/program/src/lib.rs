@@ -21,6 +21,7 @@ pub mod samples;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod thread_time;
+mod traffic_key;
 
 pub use activity::{RankActivity, TimeSplit};
 pub use communication::{CommEdge, CommunicationGraph, OmittedTraffic};
@@ -28,3 +29,4 @@ pub use core_shortage::CoreShortage;
 pub use matrix::{CommunicationMatrix, MatrixCell, RankTraffic};
 pub use message_flow::MessageFlow;
 pub use thread_time::ThreadTime;
+pub use traffic_key::{TrafficKey, TrafficSums};

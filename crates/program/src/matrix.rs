@@ -9,6 +9,7 @@ use sintonia_recording::header::RecordedRank;
 use sintonia_recording::{Error, Recording};
 
 use crate::communication::{OmittedTraffic, rank_flows};
+use crate::traffic_key::{TrafficKey, TrafficSums};
 use crate::{MessageFlow, RankActivity};
 
 /// The messages of one rank.
@@ -43,6 +44,12 @@ impl RankTraffic {
     pub fn read(recording: &Recording, rank: &RecordedRank) -> Result<RankTraffic, Error> {
         let ns = if recording.header.profile { None } else { Some(pair_times(recording, rank.rank)?) };
         Ok(RankTraffic { activity: RankActivity::read(recording, rank)?, pair_ns: ns })
+    }
+
+    /// The traffic of some calls of a rank, by what the matrix needs of them; the time of pairs is not known.
+    pub fn from_sums(rank: u32, sums: impl IntoIterator<Item = (TrafficKey, TrafficSums)>) -> RankTraffic {
+        let totals = sums.into_iter().filter_map(|(key, sums)| key.totals(sums)).collect();
+        RankTraffic { activity: RankActivity { rank, totals, ..RankActivity::default() }, pair_ns: None }
     }
 }
 

@@ -137,7 +137,7 @@ mod tests {
             }],
             ..RankFileIo::default()
         };
-        let part = cut(io, |_| &[5..100]);
+        let part = cut(io, |_| std::slice::from_ref(&(5..100)));
         let found: Vec<(u64, u64, u64)> =
             part.records.iter().map(|record| (record.counters.calls, record.counters.bytes, record.counters.time)).collect();
         // The second access ends behind the window, which has a quarter of its time.

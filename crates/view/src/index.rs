@@ -104,4 +104,5 @@ fn shift_offsets(thread: &mut ThreadIndex, by: u64) {
     thread.levels.iter_mut().for_each(|level| level.at += by);
     thread.blocks.iter_mut().for_each(|block| block.at += by);
     thread.sums.shift(by);
+    thread.traffic.iter_mut().for_each(|traffic| traffic.shift(by));
 }

@@ -19,6 +19,9 @@ mod sums_tests;
 mod tests;
 mod thread_lanes;
 mod thread_raster;
+mod traffic;
+#[cfg(test)]
+mod traffic_tests;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,6 +36,7 @@ pub(crate) use crate::cache_file::{Error, FileStamp};
 use crate::index::{ThreadPainter, TimelineIndex};
 use core_plane::CoreIntervals;
 use thread_lanes::OuterRegions;
+pub(crate) use traffic::SelectedTraffic;
 
 /// The timeline of one recording.
 pub(crate) struct RecordingTimeline {
@@ -115,12 +119,17 @@ impl RecordingTimeline {
         self.set_analysis_state(state);
     }
 
+    /// What each rank sent in the time range of a query, and what is not known of it.
+    pub(crate) fn traffic(&self, query: &PageQuery) -> Result<SelectedTraffic, QueryError> {
+        let index = self.index.as_ref().ok_or_else(no_calls)?;
+        let context =
+            TimelineContext { recording: &self.recording, index, analysis: None, roles: None, cores: &self.cores, regions: &self.regions };
+        SelectedTraffic::read(context, query)
+    }
+
     /// Answers a query about `timeline`, `sums`, `calls`, `regions`, `messages` or `find`.
     pub(crate) fn answer(&self, query: &PageQuery) -> Result<QueryAnswer, QueryError> {
-        let Some(index) = &self.index else {
-            let reason = "the recording is a profile and has no single calls: record again without --profile to get a timeline";
-            return Err(QueryError::Unavailable(reason.to_owned()));
-        };
+        let index = self.index.as_ref().ok_or_else(no_calls)?;
         let state = self.analysis_state();
         let analysis = match &state {
             AnalysisState::Ready(analysis) => Some(&**analysis),
@@ -150,6 +159,12 @@ impl RecordingTimeline {
     fn set_analysis_state(&self, state: AnalysisState) {
         *self.analysis.lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
+}
+
+fn no_calls() -> QueryError {
+    QueryError::Unavailable(
+        "the recording is a profile and has no single calls: record again without --profile to get a timeline".to_owned(),
+    )
 }
 
 impl AnalysisState {

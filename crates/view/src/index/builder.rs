@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use sintonia_mpi::FunctionRole;
+use sintonia_program::TrafficKey;
+use sintonia_recording::call_table::CallDescriptor;
 use sintonia_recording::header::RecordedRank;
 use sintonia_recording::random_access::{CallInterval, RowOffset, ScannedBlock};
 use sintonia_recording::{Error, Recording};
@@ -14,6 +16,9 @@ use super::directory::{BlockIndex, CALLS_PER_CHUNK, ThreadIndex};
 use super::levels::{self, ActivityDensity};
 use super::prefix_sums::{PrefixSumsBuilder, RecordSums};
 use super::site_function::SiteFunction;
+
+/// The traffic of a thread is not added up by time if its calls have more different keys: collectives with as many sizes.
+const MAX_TRAFFIC_KEYS: usize = 1 << 13;
 
 /// The index data of one rank.
 #[derive(Default)]
@@ -53,6 +58,7 @@ struct ThreadIndexBuilder<'a> {
     blocks: Vec<(BlockIndex, Vec<ActivityKind>)>,
     chunks: Vec<(RowOffset, [f32; KIND_COUNT])>,
     sums: PrefixSumsBuilder<SiteFunction>,
+    traffic: Option<PrefixSumsBuilder<TrafficKey>>,
     calls: u64,
     /// Leave time of `MPI_Init`, and enter time of `MPI_Finalize`.
     init: Option<i64>,
@@ -70,6 +76,7 @@ impl<'a> ThreadIndexBuilder<'a> {
             blocks: Vec::new(),
             chunks: Vec::new(),
             sums: PrefixSumsBuilder::new(),
+            traffic: Some(PrefixSumsBuilder::new()),
             calls: 0,
             init: None,
             finalize: None,
@@ -83,6 +90,7 @@ impl<'a> ThreadIndexBuilder<'a> {
             block.descriptors.iter().map(|descriptor| ActivityKind::from_role(descriptor.function.role())).collect();
         let keys: Vec<(usize, u64)> =
             block.descriptors.iter().map(|descriptor| (self.sums.key(descriptor.into()), bytes_of_call(descriptor))).collect();
+        let traffic_keys: Vec<Option<(usize, u64)>> = block.descriptors.iter().map(|descriptor| self.traffic_key(descriptor)).collect();
         let (first_row, first_chunk, before) = (self.calls, self.chunks.len(), self.last_leave);
         let after_loss = std::mem::take(&mut self.after_loss) && !self.blocks.is_empty();
         let mut begin = None;
@@ -93,14 +101,21 @@ impl<'a> ThreadIndexBuilder<'a> {
                 self.canvas.paint(before, first.enter, ActivityKind::Absent as usize);
             }
             begin.get_or_insert(first.enter);
+            let position = (self.blocks.len() as u32, (self.chunks.len() - first_chunk) as u32);
             if self.sums.is_due() {
-                self.sums.store((self.blocks.len() as u32, (self.chunks.len() - first_chunk) as u32), first.enter);
+                self.sums.store(position, first.enter);
+            }
+            if let Some(traffic) = self.traffic.as_mut().filter(|traffic| traffic.is_due()) {
+                traffic.store(position, first.enter);
             }
             let mut sums = [0.0; KIND_COUNT];
             for row in rows.iter() {
                 let kind = kinds[usize::from(row.descriptor)];
                 let (key, bytes) = keys[usize::from(row.descriptor)];
                 self.sums.add(key, RecordSums { count: 1, ns: duration_ns(row), bytes });
+                if let (Some(traffic), Some((key, bytes))) = (&mut self.traffic, traffic_keys[usize::from(row.descriptor)]) {
+                    traffic.add(key, RecordSums { count: 1, ns: 0, bytes });
+                }
                 if kind == ActivityKind::Absent {
                     sums = self.mark_init_or_finalize(block.descriptors[usize::from(row.descriptor)].function.role(), row).unwrap_or(sums);
                 } else if self.finalize.is_none() {
@@ -116,6 +131,18 @@ impl<'a> ThreadIndexBuilder<'a> {
         let descriptors = kinds.len() as u32;
         self.blocks
             .push((BlockIndex { location: block.location, at: 0, descriptors, first_row, begin, end: self.last_leave, after_loss }, kinds));
+    }
+
+    /// The index of the key of a call in the sums of traffic, and its bytes.
+    fn traffic_key(&mut self, descriptor: &CallDescriptor) -> Option<(usize, u64)> {
+        let traffic = self.traffic.as_mut()?;
+        let (key, bytes) = TrafficKey::of_call(descriptor)?;
+        let index = traffic.key(key);
+        if index >= MAX_TRAFFIC_KEYS {
+            self.traffic = None;
+            return None;
+        }
+        Some((index, bytes))
     }
 
     /// Handles `MPI_Init` and `MPI_Finalize`. Activities before `MPI_Init` do not count, so all sums are reset.
@@ -146,8 +173,13 @@ impl<'a> ThreadIndexBuilder<'a> {
             index.levels = levels::write_levels(&self.canvas, call_density(self.calls), &index.lanes, bytes);
         }
         // So that no call need be read for times after the last one.
-        self.sums.store((self.blocks.len() as u32, 0), self.last_leave);
+        let end = (self.blocks.len() as u32, 0);
+        self.sums.store(end, self.last_leave);
         index.sums = self.sums.finish(bytes);
+        index.traffic = self.traffic.map(|mut traffic| {
+            traffic.store(end, self.last_leave);
+            traffic.finish(bytes)
+        });
         let mut chunks = self.chunks.iter();
         for (mut block, kinds) in self.blocks {
             block.at = bytes.len() as u64;

@@ -1,6 +1,7 @@
 //! Contents of the index file.
 
 use serde::{Deserialize, Serialize};
+use sintonia_program::TrafficKey;
 use sintonia_recording::random_access::BlockLocation;
 
 use super::activity::KIND_COUNT;
@@ -43,6 +44,8 @@ pub(crate) struct ThreadIndex {
     pub blocks: Vec<BlockIndex>,
     /// Sums over the calls by call site; positions are blocks and chunks.
     pub sums: PrefixSums<SiteFunction>,
+    /// Sums over the calls that send messages; `None` if they differ in too many ways.
+    pub traffic: Option<PrefixSums<TrafficKey>>,
 }
 
 /// Index of a block of calls: one record per chunk, and one byte with the kind of each call descriptor.
@@ -105,13 +108,14 @@ impl BlockIndex {
 impl CacheContents for IndexDirectory {
     const FILE_NAME: &'static str = "view.index";
     const MAGIC: &'static [u8; 8] = b"SININDEX";
-    const FORMAT_VERSION: u32 = 4;
+    const FORMAT_VERSION: u32 = 5;
 
     fn is_valid(&self, length: u64) -> bool {
         let is_thread_valid = |thread: &ThreadIndex| {
             thread.lanes.iter().all(|lane| usize::from(*lane) < KIND_COUNT)
                 && thread.levels.iter().all(|level| level.is_valid(thread.lanes.len(), length))
                 && thread.sums.is_valid(length)
+                && thread.traffic.as_ref().is_none_or(|traffic| traffic.is_valid(length))
                 && thread
                     .blocks
                     .iter()

@@ -1,9 +1,9 @@
-//! `communication`: the traffic between ranks, hosts or roles.
+//! `communication`: the traffic between ranks, hosts or roles, in the whole run or in a part of it (`from`, `to`).
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use sintonia_program::{CommunicationMatrix, MatrixCell, RankTraffic};
 use sintonia_recording::Recording;
 
@@ -11,8 +11,12 @@ use crate::answer::{PageQuery, QueryAnswer, QueryError};
 use crate::rank_groups::{RankGroup, group_by_host, group_by_role, merge_neighbours};
 use crate::session::{OpenRecording, ViewSession};
 use crate::subject::PageSubject;
+use crate::timeline::SelectedTraffic;
 
 pub(super) const SUBJECT: PageSubject = PageSubject { name: "communication", is_available: |_| true, answer };
+
+/// The number of pairs of ranks that are listed where a label is several ranks.
+const MAX_PAIRS: usize = 64;
 
 /// The maximum number of labels; beyond it, neighbours are merged.
 const MAX_LABELS: usize = 512;
@@ -26,8 +30,16 @@ fn answer(open: &Arc<ViewSession>, question: &PageQuery) -> Result<QueryAnswer, 
         Some(other) => return Err(wrong("collectives", format!("0 or 1, not `{other}`"))),
     };
     let most = question.parse_param("most")?.unwrap_or(MAX_LABELS).clamp(1, MAX_LABELS);
+    let is_part = question.param("from").is_some() || question.param("to").is_some();
     let answer = |labels: Vec<RankGroup>| {
-        opened.with_traffic(|traffic| Ok(matrix_answer(opened, traffic, collectives, &merge_neighbours(labels, most))))
+        let labels = merge_neighbours(labels, most);
+        if is_part {
+            return opened.with_timeline(|timeline| {
+                let SelectedTraffic { ranks, left_out } = timeline.traffic(question)?;
+                Ok(matrix_answer(opened, &ranks, collectives, &labels, Some(left_out)))
+            });
+        }
+        opened.with_traffic(|traffic| Ok(matrix_answer(opened, traffic, collectives, &labels, None)))
     };
     match question.param("by").unwrap_or("rank") {
         "rank" => answer(by_rank(&opened.recording)),
@@ -40,26 +52,57 @@ fn answer(open: &Arc<ViewSession>, question: &PageQuery) -> Result<QueryAnswer, 
     }
 }
 
-fn matrix_answer(opened: &OpenRecording, traffic: &[RankTraffic], collectives: bool, labels: &[RankGroup]) -> QueryAnswer {
-    let mut label_of = vec![0; opened.recording.header.rank_count() as usize];
+/// `part`: what is not counted in a part of the run, for which the time of pairs is not known.
+fn matrix_answer(
+    opened: &OpenRecording,
+    traffic: &[RankTraffic],
+    collectives: bool,
+    labels: &[RankGroup],
+    part: Option<Vec<&'static str>>,
+) -> QueryAnswer {
+    let ranks = opened.recording.header.rank_count();
+    let mut label_of = vec![0; ranks as usize];
     for (number, label) in labels.iter().enumerate() {
         label.ranks.iter().for_each(|rank| label_of[*rank as usize] = number as u32);
     }
+    let has_seconds = !opened.recording.header.profile && part.is_none();
     let matrix = CommunicationMatrix::from_traffic(&opened.recording, traffic, collectives, &label_of);
-    let mut heaviest_first: Vec<((u32, u32), MatrixCell)> = matrix.cells.into_iter().collect();
-    heaviest_first.sort_by_key(|(_, cell)| Reverse(cell.bytes));
-    let (pairs, cells): (Vec<(u32, u32)>, Vec<MatrixCell>) = heaviest_first.into_iter().unzip();
-    let seconds = || cells.iter().map(|cell| cell.call_ns as f64 * 1e-9).collect::<Vec<f64>>();
-    QueryAnswer::json(&json!({
+    let left_out: Vec<&str> = matrix.omitted.notes().chain(part.into_iter().flatten()).collect();
+    let mut answer = json!({
         "labels": labels.iter().map(|label| &label.label).collect::<Vec<_>>(),
         "ranks": labels.iter().map(|label| &label.rank_ranges).collect::<Vec<_>>(),
+        "left_out": left_out,
+    });
+    extend(&mut answer, pair_columns(matrix, usize::MAX, has_seconds));
+    // Which ranks of two labels exchange most is not in the matrix.
+    if labels.len() < ranks as usize {
+        let each: Vec<u32> = (0..ranks).collect();
+        let by_rank = CommunicationMatrix::from_traffic(&opened.recording, traffic, collectives, &each);
+        answer["heaviest"] = pair_columns(by_rank, MAX_PAIRS, has_seconds);
+    }
+    QueryAnswer::json(&answer)
+}
+
+/// The pairs with most bytes, as columns.
+fn pair_columns(matrix: CommunicationMatrix, most: usize, has_seconds: bool) -> Value {
+    let mut heaviest_first: Vec<((u32, u32), MatrixCell)> = matrix.cells.into_iter().collect();
+    heaviest_first.sort_by_key(|(_, cell)| Reverse(cell.bytes));
+    heaviest_first.truncate(most);
+    let (pairs, cells): (Vec<(u32, u32)>, Vec<MatrixCell>) = heaviest_first.into_iter().unzip();
+    let seconds = || cells.iter().map(|cell| cell.call_ns as f64 * 1e-9).collect::<Vec<f64>>();
+    json!({
         "from": pairs.iter().map(|(from, _)| from).collect::<Vec<_>>(),
         "to": pairs.iter().map(|(_, to)| to).collect::<Vec<_>>(),
         "bytes": cells.iter().map(|cell| cell.bytes).collect::<Vec<_>>(),
         "messages": cells.iter().map(|cell| cell.messages).collect::<Vec<_>>(),
-        "seconds": (!opened.recording.header.profile).then(seconds),
-        "left_out": matrix.omitted.notes().collect::<Vec<_>>(),
-    }))
+        "seconds": has_seconds.then(seconds),
+    })
+}
+
+fn extend(object: &mut Value, other: Value) {
+    if let (Value::Object(object), Value::Object(other)) = (object, other) {
+        object.extend(other);
+    }
 }
 
 fn all_ranks(recording: &Recording) -> Vec<u32> {

@@ -1,4 +1,4 @@
-// A selection of time and ranks: overview and call sites show its figures, which are those of its single calls.
+// A selection of time and ranks: overview, call sites and matrix show its figures, which are those of its single calls.
 import assert from 'node:assert/strict';
 
 /** @param {import('../page-driver.mjs').PageDriver} driver */
@@ -37,6 +37,18 @@ export default async function selection(driver) {
     await driver.waitFor(`${expected} calls of ${operation}`, async () => (await counted()) === expected);
     await driver.expectAccessible();
 
+    await driver.go(`matrix?${part}`);
+    await page.getByText('These figures cover the selected time;').waitFor();
+    const [inPart, whole] = [await ask(driver, `communication?from=${from}&to=${to}`), await ask(driver, 'communication')];
+    const sum = (/** @type {number[]} */ numbers) => numbers.reduce((all, one) => all + one, 0);
+    assert.ok(sum(inPart.messages) > 0 && sum(inPart.messages) < sum(whole.messages), 'a part of the messages is sent in the window');
+    await page.getByRole('button', { name: 'messages' }).click();
+    const total = `${grouped(sum(inPart.messages))} messages between`;
+    await driver.waitFor(total, async () => (await page.locator('.read-out').innerText()).includes(total));
+    await driver.expectAccessible();
+
+    await driver.go(`sites?${part}`);
+    await driver.waitFor('the call sites of the selection again', async () => (await counted()) === expected);
     await page.getByRole('button', { name: /^Clear/ }).click();
     await driver.waitUntilIdle();
     assert.equal(await page.getByText('These figures cover').count(), 0, 'without a selection they are those of the run');

@@ -8,6 +8,7 @@ import { WholeRunNote } from '../../links/whole-run-note';
 import { selection, setViewParam } from '../../state/address';
 import { currentRecording } from '../../state/current-recording';
 import { useQuery } from '../../state/use-query';
+import { hasSums, selectedPart } from '../../state/use-sums';
 import type { PageView } from '../view';
 import './matrix.css';
 import { MatrixChart } from './matrix-chart';
@@ -40,6 +41,7 @@ function MatrixControls({ about, number, recording }: { about: About; number: nu
     const groups = GROUPS.filter((by) => offered[by]);
     const by = groups.find((one) => one === viewParams.by) ?? 'rank';
     const without = viewParams.collectives === '0';
+    const isPart = hasSums(recording) && selectedPart(selection.value, recording.ranks)?.from !== undefined;
     const chooseBy = (next: string) => {
         // The window only applies to the current labels.
         setViewParam('window', '');
@@ -47,7 +49,11 @@ function MatrixControls({ about, number, recording }: { about: About; number: nu
     };
     return (
         <>
-            <WholeRunNote marksRanks />
+            {isPart ? (
+                <p class="muted">These figures cover the selected time; a message counts where its send begins.</p>
+            ) : (
+                <WholeRunNote marksRanks />
+            )}
             <div class="controls">
                 <ChoiceButtons label="By" values={groups} value={by} choose={chooseBy} />
                 <label>
@@ -73,9 +79,12 @@ interface MatrixQueryProps {
 }
 
 function MatrixQuery({ number, recording, by, withoutCollectives }: MatrixQueryProps) {
+    const { from, to } = (hasSums(recording) && selectedPart(selection.value, recording.ranks)) || {};
     const query = useQuery<CommunicationMatrix>(number, 'communication', {
         by: by === 'rank' ? undefined : by,
         collectives: withoutCollectives ? 0 : undefined,
+        from,
+        to,
     });
     return <QueryStatus query={query}>{(answer) => <MatrixChart answer={answer} recording={recording} by={by} />}</QueryStatus>;
 }

@@ -17,7 +17,7 @@ import { percent, plural } from '../../units';
 import { ColourKey } from './colour-key';
 import { colourRamp, type RampScale } from './colour-ramp';
 import { matrixLayout } from './draw-matrix';
-import { buildMatrix, formatAmount, type Matrix, type Pair, UNITS } from './matrix';
+import { buildMatrix, formatAmount, type Matrix, UNITS, valuesOf } from './matrix';
 import { type Cell, MatrixCanvas, maxMatrixHeight } from './matrix-canvas';
 import { matrixSvg } from './matrix-svg';
 import { clampWindow, formatWindow, type MatrixWindow, parseWindow, wholeMatrix } from './matrix-window';
@@ -127,16 +127,35 @@ function describePair(answer: CommunicationMatrix, entry: number): string {
     return time === undefined ? sent : `${sent}, ${formatAmount('seconds', time)} in the calls`;
 }
 
+/** A row of the list of pairs: labels, or ranks where a label is several of them. */
+interface HeavyPair {
+    name: string;
+    ranks: string;
+    value: number;
+}
+
+function heavyPairs({ answer, unit, pairs }: Matrix, size: number): HeavyPair[] {
+    const { heaviest, labels } = answer;
+    const listed = heaviest
+        ? heaviest.from.map((from, entry) => {
+              const to = heaviest.to[entry] ?? from;
+              return { name: `${from} → ${to}`, ranks: formatRanks([from, to].sort((one, other) => one - other)), value: valuesOf(heaviest, unit)[entry] ?? 0 };
+          })
+        : pairs.map(({ from, to, value }) => ({ name: `${labels[from]} → ${labels[to]}`, ranks: pairRanks(answer, from, to, size), value }));
+    return listed.sort((one, other) => other.value - one.value).slice(0, MAX_PAIRS);
+}
+
 function HeaviestPairs({ matrix, size }: { matrix: Matrix; size: number }) {
-    const { answer, unit, max, total } = matrix;
-    const heaviest = useMemo(() => [...matrix.pairs].sort((one, other) => other.value - one.value).slice(0, MAX_PAIRS), [matrix]);
-    const columns: TableColumn<Pair>[] = [
+    const { unit, total } = matrix;
+    const heaviest = useMemo(() => heavyPairs(matrix, size), [matrix, size]);
+    const max = Math.max(...heaviest.map(({ value }) => value), Number.MIN_VALUE);
+    const columns: TableColumn<HeavyPair>[] = [
         {
             name: 'from → to',
-            value: ({ from, to }) => `${answer.labels[from]} → ${answer.labels[to]}`,
-            render: ({ from, to }) => (
-                <ViewLink change={{ ranks: pairRanks(answer, from, to, size) }} title="Select these ranks">
-                    {answer.labels[from]} → {answer.labels[to]}
+            value: ({ name }) => name,
+            render: ({ name, ranks }) => (
+                <ViewLink change={{ ranks }} title="Select these ranks">
+                    {name}
                 </ViewLink>
             ),
         },
@@ -149,7 +168,7 @@ function HeaviestPairs({ matrix, size }: { matrix: Matrix; size: number }) {
         },
         { name: 'share', value: ({ value }) => value / total, render: ({ value }) => percent(value / total) },
     ];
-    return <DataTable label="Heaviest pairs" columns={columns} rows={heaviest} rowKey={({ from, to }) => `${from} ${to}`} />;
+    return <DataTable label="Heaviest pairs" columns={columns} rows={heaviest} rowKey={({ name }) => name} />;
 }
 
 /** The ranks at both ends of a pair. */

@@ -1,6 +1,6 @@
 // The communication matrix in one unit: rows send, columns receive.
 
-import type { CommunicationMatrix } from '../../answers/communication';
+import type { CommunicationMatrix, PairColumns } from '../../answers/communication';
 import { bytes, count, seconds } from '../../units';
 
 export type Unit = 'bytes' | 'messages' | 'seconds';
@@ -36,9 +36,14 @@ export interface Matrix {
     pairAt: (from: number, to: number) => Pair | undefined;
 }
 
+/** What a unit counts; bytes where the time is not known. */
+export function valuesOf(columns: PairColumns, unit: Unit): number[] {
+    return (unit === 'seconds' ? columns.seconds : columns[unit]) ?? columns.bytes;
+}
+
 export function buildMatrix(answer: CommunicationMatrix, wanted: Unit): Matrix {
     const unit = wanted === 'seconds' && !answer.seconds ? 'bytes' : wanted;
-    const values = (unit === 'seconds' ? answer.seconds : answer[unit]) ?? [];
+    const values = valuesOf(answer, unit);
     const size = answer.labels.length;
     const pairs: Pair[] = [];
     const places = new Map<number, Pair>();
