@@ -82,8 +82,8 @@ def judge(folder, library, runs, program):
         print(f"| {name} | {what} | none | | | {100 * saved / work:.0f} % |", flush=True)
         return
     promised, low, high = (100 * advice[key] / work for key in ("saves_s", "saves_low_s", "saves_high_s"))
-    place = f"{pathlib.Path(advice['file']).name}:{advice['line']}"
-    print(f"| {name} | {what} | `{advice['kind']}` at {place} ({advice['function']}): {advice['what']} | {promised:.0f} % | "
+    place = f"{pathlib.Path(advice.get('file') or '?').name}:{advice.get('line', '?')}"
+    print(f"| {name} | {what} | `{advice['kind']}` at {place} ({advice.get('function', '?')}): {advice['what']} | {promised:.0f} % | "
           f"{low:.0f} to {high:.0f} % | {100 * saved / work:.0f} % |", flush=True)
 
 

@@ -4,13 +4,14 @@
     python3 bench/graph/messages.py NAME.sin ...
 
 The other matching reads `sintonia calls --json`: the n-th send from one rank to another with a communicator and a tag belongs to the n-th receive that
-was posted for it. It is for programs without MPI_ANY_SOURCE, MPI_ANY_TAG, probes and threads, and says so of others. Prints how many messages are between
-other lines, by either.
+was posted for it. It is for programs whose messages are those of the operations below, from one thread of each rank; it refuses others, and those that
+receive from any source or tag. Prints how many messages one of the two has between other lines.
 """
 import collections
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -21,9 +22,14 @@ RECEIVES = {"MPI_Recv", "MPI_Irecv"}
 EXCHANGES = {"MPI_Sendrecv", "MPI_Sendrecv_replace"}
 
 
+UNSUPPORTED = re.compile("MPI_(Start|Startall|I?m?probe|Mrecv|Imrecv|Isendrecv.*|P(send|recv).*|Cancel)$", re.IGNORECASE)
+
+
 def calls(recording):
     listed = subprocess.Popen([SINTONIA, "calls", "--json", recording], stdout=subprocess.PIPE, text=True)
-    return (json.loads(line) for line in listed.stdout)
+    yield from (json.loads(line) for line in listed.stdout)
+    if listed.wait():
+        sys.exit(f"{recording}: its calls cannot be listed")
 
 
 def place(call):
@@ -35,6 +41,8 @@ def matched(recording):
     sends, receives, pending = collections.defaultdict(list), collections.defaultdict(list), {}
     for call in calls(recording):
         operation, rank, communicator = call["operation"], call["rank"], call.get("communicator")
+        if UNSUPPORTED.match(operation) or call.get("thread"):
+            sys.exit(f"{recording}: {operation} at {place(call)} is not supported")
         if operation in SENDS and isinstance(call.get("peer"), int):
             sends[communicator, rank, call["peer"], call["tag"]].append(place(call))
         source, tag = (call.get("source"), call.get("recv_tag")) if operation in EXCHANGES else (call.get("peer"), call.get("tag"))
@@ -50,10 +58,10 @@ def matched(recording):
             if posted:
                 posted[index] = place(call)
     found = collections.Counter()
-    for key, places in sends.items():
-        if len(places) != len(receives[key]):
-            sys.exit(f"{recording}: {len(places)} sends and {len(receives[key])} receives for {key}")
-        found.update(zip(places, receives[key]))
+    for key in sends.keys() | receives.keys():
+        if len(sends[key]) != len(receives[key]):
+            sys.exit(f"{recording}: {len(sends[key])} sends and {len(receives[key])} receives for {key}")
+        found.update(zip(sends[key], receives[key]))
     return found
 
 
@@ -69,7 +77,7 @@ def of_graph(recording):
 
 for recording in sys.argv[1:]:
     by_matching, by_graph = matched(recording), of_graph(recording)
-    wrong = sum((by_graph - by_matching).values())
+    wrong = max(sum((by_graph - by_matching).values()), sum((by_matching - by_graph).values()))
     print(f"{recording}: {sum(by_matching.values())} messages between {len(by_matching)} pairs of lines, {sum(by_graph.values())} in the graph, {wrong} of them between other lines")
     for ends, number in (by_graph - by_matching).most_common(5):
         print(f"  {number} from {ends[0]} to {ends[1]}")

@@ -1,4 +1,4 @@
-//! Waiting inside collectives: with each rank late in turn, the wait states of every blocking collective sum up to what the program itself
+//! Waiting inside collectives: with each rank late in turn, the wait states of blocking and nonblocking collectives sum up to what the program itself
 //! observes, whatever algorithm the library uses; and a replay without the lateness saves what the late rank costs.
 
 use std::path::{Path, PathBuf};

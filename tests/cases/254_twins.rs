@@ -33,7 +33,7 @@ const MIN_KEPT: f64 = 0.75;
 /// what was promised with the problem, or less than the tolerance.
 const MAX_REST: f64 = 0.5;
 
-/// Least share of the programs with a problem of whose fixed variant no more is promised for the same cause.
+/// Least share of the programs with a problem for whose fixed variant little is promised again for the same cause.
 const MIN_SETTLED: f64 = 0.90;
 
 /// Least share of the programs with a problem for which the promised range holds what is saved.
@@ -50,7 +50,7 @@ fn judge_few() {
         let (twin, mpi) = (Twin::find(name), Mpi::named(library));
         retry_until_ok(|| {
             let verdict = Verdict::reach(&twin, &mpi, 1);
-            if verdict.is_right() && verdict.is_kept() { Ok(()) } else { Err(verdict.row()) }
+            if verdict.is_right() && verdict.is_kept() && verdict.is_settled() { Ok(()) } else { Err(verdict.row()) }
         });
     }
 }
@@ -101,6 +101,8 @@ struct Verdict<'a> {
     first: Option<Value>,
     /// The first advice for the fixed variant, and the share of its run that it promises.
     after_fix: Option<(Value, f64)>,
+    /// The largest share of that run that is promised for the cause again; zero if nothing is.
+    promised_again: f64,
     complaint: Option<String>,
     /// The share of the run that the first advice promises to save: under cautious, likely and favourable assumptions. Zero without advice.
     promised: [f64; 3],
@@ -118,9 +120,11 @@ impl<'a> Verdict<'a> {
         let seconds = |value: &Value| value.as_f64().expect("a number");
         let share = |report: &Value, item: &Value, key: &str| seconds(&item[key]) / seconds(&report["work_s"]);
         let promised = |key: &str| first.as_ref().map_or(0.0, |item| share(&report, item, key));
-        let after_fix = || {
-            let report = twin.record(mpi, TwinVariant::Fixed).without_missing_cores().report();
-            first_advice(&report).map(|item| (item.clone(), share(&report, &item, "saves_s")))
+        let fixed = (!twin.is_clean()).then(|| twin.record(mpi, TwinVariant::Fixed).without_missing_cores().report());
+        let first_for_fixed = |report: &Value| first_advice(report).map(|item| (item.clone(), share(report, &item, "saves_s")));
+        let again = |report: &Value| -> f64 {
+            let of_cause = list(report).iter().filter(|item| twin.is_of_cause(item));
+            of_cause.map(|item| share(report, item, "saves_s")).fold(0.0, f64::max)
         };
         Verdict {
             twin,
@@ -128,7 +132,8 @@ impl<'a> Verdict<'a> {
             complaint: twin.complaint(first.as_ref()),
             promised: ["saves_low_s", "saves_s", "saves_high_s"].map(promised),
             real: if twin.is_clean() { 0.0 } else { real_saving(twin, mpi, runs) },
-            after_fix: if twin.is_clean() { None } else { after_fix() },
+            after_fix: fixed.as_ref().and_then(first_for_fixed),
+            promised_again: fixed.as_ref().map_or(0.0, again),
             first,
         }
     }
@@ -147,8 +152,7 @@ impl<'a> Verdict<'a> {
 
     /// Whether little is promised for the same cause in the fixed variant.
     fn is_settled(&self) -> bool {
-        let limit = (MAX_REST * self.promised[1]).max(TOLERANCE);
-        self.after_fix.as_ref().is_none_or(|(advice, share)| !self.twin.is_of_cause(advice) || *share <= limit)
+        self.promised_again <= (MAX_REST * self.promised[1]).max(TOLERANCE)
     }
 
     fn row(&self) -> String {
@@ -170,9 +174,12 @@ impl<'a> Verdict<'a> {
     }
 }
 
+fn list(report: &Value) -> &[Value] {
+    report["advice"].as_array().expect("advice is a list")
+}
+
 fn first_advice(report: &Value) -> Option<Value> {
-    let advice = report["advice"].as_array().expect("advice is a list");
-    advice.iter().find(|item| item["kind"] != "core_shortage").cloned()
+    list(report).iter().find(|item| item["kind"] != "core_shortage").cloned()
 }
 
 /// The kind of an advice and where it points.

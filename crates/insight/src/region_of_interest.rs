@@ -28,7 +28,7 @@ pub struct RegionOfInterest {
     pub recording: Recording,
     /// What it is.
     pub description: RegionDescription,
-    /// From its begin to its end on the first and the last rank, in nanoseconds since the start of the recording.
+    /// From its earliest begin to its latest end over all ranks, in nanoseconds since the start of the recording.
     pub span: Range<i64>,
     /// The waits of each location in it, by rank and thread.
     waits: BTreeMap<(u32, u32), Vec<WaitInstance>>,
@@ -128,16 +128,16 @@ fn not_known(whole: &[RecordedRank], part: &Recording) -> Result<Vec<String>, Er
     let mut unlocated = UnlocatedCalls::default();
     for rank in &part.header.ranks {
         let of_rank = part.file_io(rank.rank)?.unlocated;
-        unlocated.calls += of_rank.calls;
-        unlocated.time += of_rank.time;
+        unlocated.calls = unlocated.calls.saturating_add(of_rank.calls);
+        unlocated.time = unlocated.time.saturating_add(of_rank.time);
     }
     let files = (unlocated.calls > 0).then(|| {
-        let (calls, time) = (format_plural(unlocated.calls, "short call"), format_seconds(unlocated.time as f64 / 1e9));
-        format!("{calls} ({time}) on files that are used in it and elsewhere")
+        let (calls, time) = (format_plural(unlocated.calls, "call"), format_seconds(unlocated.time as f64 / 1e9));
+        format!("{calls} on files ({time}) of which it is not known whether they were in it")
     });
     let is_timed = |rank: &RecordedRank| rank.usage.is_empty() || rank.off_cpu == Some(OffCpuSource::ContextSwitches);
     let processor_time = (!whole.iter().all(is_timed)).then(|| "processor time of the threads".to_owned());
-    let memory = whole.iter().any(|rank| rank.memory.is_some()).then(|| "memory and page faults".to_owned());
+    let memory = whole.iter().any(|rank| rank.memory.is_some() || !rank.usage.is_empty()).then(|| "memory and page faults".to_owned());
     Ok([files, processor_time, memory].into_iter().flatten().collect())
 }
 

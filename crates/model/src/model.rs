@@ -142,8 +142,8 @@ pub struct HoldOutValidation {
     pub parts_error_percent: Option<f64>,
     /// The same with the formula of the total.
     pub whole_error_percent: f64,
-    /// How far outside of the intervals they are with the sum of the parts, relative to the half-width of the intervals on a logarithmic scale; 1 if
-    /// they are inside.
+    /// How far the median of them, for the parameter where it is farthest, is outside of its interval with the sum of the parts, relative to the
+    /// half-width of the interval on a logarithmic scale; 1 if it is inside, and at most 3.
     pub parts_widening: f64,
     /// The same with the formula of the total.
     pub whole_widening: f64,

@@ -7,7 +7,8 @@
 //! Formulas of parts err together: what slowed down a run slowed down all of its parts, and a cache or another form that the runs did not show
 //! concerns many of them. If they were drawn independently, the errors of many parts would cancel, and the interval of their sum would be too narrow.
 //!
-//! Where the largest runs, predicted from the others, were outside of their interval, intervals are wider by as much ([`crate::compose`]).
+//! Where the largest runs, predicted from the others, were outside of their interval, intervals of the time are wider by as much
+//! ([`crate::compose`]); those of speed-ups, in which common errors cancel, are not.
 //!
 //! The formulas are those of a rank that always has a core, with its data where it was in the runs. What the host adds comes last: the time
 //! that waiting for cores added to the runs, and a wider interval where the data leaves or enters a cache.
@@ -268,4 +269,16 @@ fn percentile_interval(middle: f64, mut values: Vec<f64>) -> EstimateRange {
     let at = |share: f64| values.get(((values.len() as f64 * share) as usize).min(values.len().saturating_sub(1))).copied();
     let (low, high) = (at(tail).unwrap_or(middle), at(1.0 - tail).unwrap_or(middle));
     [low.min(middle), middle, high.max(middle)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_widened_as_ratios() {
+        assert_eq!(widen([1.0, 2.0, 8.0], 1.0), [1.0, 2.0, 8.0]);
+        assert_eq!(widen([1.0, 2.0, 8.0], 2.0), [0.5, 2.0, 32.0]);
+        assert_eq!(widen([0.0, 2.0, 2.0], 3.0), [0.0, 2.0, 2.0]);
+    }
 }

@@ -1,8 +1,9 @@
 //! A part of a recording in place of the whole: what every reader gets if only a region of interest counts.
 //!
 //! The parts are time windows of each thread, since ranks reach the same iteration at different times. The calls are given as tables; what
-//! is stored with times (samples, counters, OpenMP regions, time off the processor) is cut by the windows when it is read. What is stored
-//! without times (usage of processors, sums of file accesses) is not in a part.
+//! is stored with times (samples, counters, OpenMP regions, time off the processor) is cut by the windows when it is read. Of what is
+//! stored as sums, the usage of processors follows from the time off them, and sums of file accesses from the accesses that have times; page
+//! faults and memory are not in a part.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -24,7 +24,7 @@ pub struct RankFileIo {
     pub records: Vec<FileRecord>,
     /// The accesses of each thread that took long, in order.
     pub threads: Vec<ThreadFileAccesses>,
-    /// Of a part of a recording: short calls of which it is not known whether they were in it. They are not in the counters.
+    /// Of a part of a recording: calls of which it is not known whether they were in it. They are not in the counters.
     pub unlocated: UnlocatedCalls,
 }
 
@@ -87,7 +87,8 @@ impl RankFileIo {
         for FileCounters { time: sum, first, last, longest, .. } in self.records.iter_mut().map(|record| &mut record.counters) {
             (*sum, *longest) = (length(*sum), length(*longest));
             if *first != 0 {
-                [*first, *last] = [*first, *last].map(|ticks| time(ticks as i64).max(0) as u64);
+                // 0 means that no call was timed.
+                [*first, *last] = [*first, *last].map(|ticks| time(ticks as i64).max(1) as u64);
             }
         }
         for access in self.threads.iter_mut().flat_map(|thread| &mut thread.accesses) {

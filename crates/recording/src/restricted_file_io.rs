@@ -1,11 +1,14 @@
 //! What a rank did with files in a part of a recording.
 //!
-//! Counters have no times but those of the first and the last call. If both are in one window, all calls count; if no window overlaps the
-//! time between them, none does. Otherwise the accesses that took long count, which have times; what is left is counted as unlocated.
+//! Counters have no times but those of the first and the last timed call. If both are in one window, all calls count; if no window overlaps the
+//! time between them, none does. Otherwise, and where calls that only use the buffer of a stream are not timed, the accesses that took long count,
+//! which have times; what is left is counted as unlocated. Accesses do not tell which of them failed: those of a record with failures are unlocated, too.
 
 use std::ops::Range;
 
-use crate::file_io::{FileAccess, FileCounters, FileOperation, FileRecord, RankFileIo, ThreadFileAccesses, UnlocatedCalls, size_class};
+use crate::file_io::{
+    FileAccess, FileCounters, FileInterface, FileOperation, FileRecord, RankFileIo, ThreadFileAccesses, UnlocatedCalls, size_class,
+};
 
 /// Where the calls of a record were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +21,7 @@ enum CallRange {
 
 /// What was done in the windows of each thread.
 pub(crate) fn cut<'a>(io: RankFileIo, windows_of: impl Fn(u16) -> &'a [Range<i64>]) -> RankFileIo {
-    let ranges: Vec<CallRange> = io.records.iter().map(|record| range_of(&record.counters, windows_of(record.thread))).collect();
+    let ranges: Vec<CallRange> = io.records.iter().map(|record| range_of(record, windows_of(record.thread))).collect();
     let mut found: Vec<FileCounters> = vec![FileCounters::default(); io.records.len()];
     let mut timed: Vec<UnlocatedCalls> = vec![UnlocatedCalls::default(); io.records.len()];
     let mut threads = Vec::new();
@@ -27,8 +30,10 @@ pub(crate) fn cut<'a>(io: RankFileIo, windows_of: impl Fn(u16) -> &'a [Range<i64
         let mut accesses = Vec::new();
         for access in &thread.accesses {
             let record = access.record as usize;
-            timed[record].calls += access.calls;
-            timed[record].time += access.time;
+            if ranges[record] == CallRange::Across && io.records[record].counters.failed > 0 {
+                continue;
+            }
+            timed[record].add(access.calls, access.time);
             if let Some(part) = part_in(access, windows) {
                 add(&mut found[record], &part, io.records[record].operation);
                 accesses.push(part);
@@ -45,19 +50,17 @@ pub(crate) fn cut<'a>(io: RankFileIo, windows_of: impl Fn(u16) -> &'a [Range<i64
             CallRange::Outside => record.counters = FileCounters::default(),
             CallRange::Across => {
                 let whole = record.counters;
-                unlocated.calls += (whole.calls + whole.failed).saturating_sub(timed[index].calls);
-                unlocated.time += whole.time.saturating_sub(timed[index].time);
+                let calls = whole.calls.saturating_add(whole.failed).saturating_sub(timed[index].calls);
+                unlocated.add(calls, whole.time.saturating_sub(timed[index].time));
                 record.counters = FileCounters { furthest: whole.furthest, ..found[index] };
             }
         }
-        numbers.push(records.len() as u32);
-        if record.counters.calls + record.counters.failed > 0 {
-            records.push(record);
-        } else {
-            numbers[index] = u32::MAX;
-        }
+        // A call that goes on after its window counts with its time only.
+        let FileCounters { calls, failed, time, .. } = record.counters;
+        let is_used = calls.max(failed).max(time) > 0;
+        numbers.push(if is_used { records.len() as u32 } else { u32::MAX });
+        records.extend(is_used.then_some(record));
     }
-    // A call that goes on behind its window is not counted in it, so its record may be gone.
     for thread in &mut threads {
         thread.accesses.retain(|access| numbers[access.record as usize] != u32::MAX);
         thread.accesses.iter_mut().for_each(|access| access.record = numbers[access.record as usize]);
@@ -66,11 +69,12 @@ pub(crate) fn cut<'a>(io: RankFileIo, windows_of: impl Fn(u16) -> &'a [Range<i64
     RankFileIo { files: io.files, records, threads, unlocated }
 }
 
-fn range_of(counters: &FileCounters, windows: &[Range<i64>]) -> CallRange {
-    if counters.first == 0 {
+fn range_of(record: &FileRecord, windows: &[Range<i64>]) -> CallRange {
+    let is_buffered = record.interface == FileInterface::Stdio && matches!(record.operation, FileOperation::Read | FileOperation::Write);
+    if record.counters.first == 0 || is_buffered {
         return CallRange::Across;
     }
-    let (first, last) = (counters.first as i64, counters.last as i64);
+    let (first, last) = (record.counters.first as i64, record.counters.last as i64);
     let next = windows.partition_point(|window| window.end <= first);
     match windows.get(next) {
         Some(window) if window.start <= first && last <= window.end => CallRange::Inside,
@@ -81,27 +85,28 @@ fn range_of(counters: &FileCounters, windows: &[Range<i64>]) -> CallRange {
 
 /// The part of an access in the windows: its time is divided, its calls and bytes count where it ends.
 fn part_in(access: &FileAccess, windows: &[Range<i64>]) -> Option<FileAccess> {
-    let next = windows.partition_point(|window| window.end < access.end.min(access.begin + 1));
+    let next = windows.partition_point(|window| window.end <= access.begin);
     let overlapping = windows[next..].iter().take_while(|window| window.start < access.end);
-    let ends = windows.iter().skip(next).any(|window| window.start < access.end && access.end <= window.end);
+    let ends = overlapping.clone().any(|window| access.end <= window.end);
     let parts = overlapping.map(|window| access.begin.max(window.start)..access.end.min(window.end)).filter(|part| part.start < part.end);
     let (begin, end, ns) = parts
         .fold((i64::MAX, i64::MIN, 0), |(begin, end, ns), part| (begin.min(part.start), end.max(part.end), ns + (part.end - part.start)));
     if ns == 0 {
         return None;
     }
-    let share = ns as f64 / (access.end - access.begin).max(1) as f64;
+    let share = ns as f64 / access.end.abs_diff(access.begin).max(1) as f64;
     let (calls, bytes) = if ends { (access.calls, access.bytes) } else { (0, 0) };
     Some(FileAccess { begin, end, time: (access.time as f64 * share).round() as u64, bytes, calls, record: access.record })
 }
 
 /// Adds an access to the counters of its record. Several short ones have one size, their mean.
 fn add(counters: &mut FileCounters, access: &FileAccess, operation: FileOperation) {
-    counters.calls += access.calls;
-    counters.bytes += access.bytes;
-    counters.time += access.time;
+    counters.calls = counters.calls.saturating_add(access.calls);
+    counters.bytes = counters.bytes.saturating_add(access.bytes);
+    counters.time = counters.time.saturating_add(access.time);
     if matches!(operation, FileOperation::Read | FileOperation::Write) && access.calls > 0 {
-        counters.sizes[size_class(access.bytes / access.calls)] += access.calls;
+        let calls = &mut counters.sizes[size_class(access.bytes / access.calls)];
+        *calls = calls.saturating_add(access.calls);
     }
     let (begin, end) = (access.begin.max(1) as u64, access.end.max(1) as u64);
     counters.first = if counters.first == 0 { begin } else { counters.first.min(begin) };
@@ -111,10 +116,15 @@ fn add(counters: &mut FileCounters, access: &FileAccess, operation: FileOperatio
     }
 }
 
+impl UnlocatedCalls {
+    fn add(&mut self, calls: u64, time: u64) {
+        (self.calls, self.time) = (self.calls.saturating_add(calls), self.time.saturating_add(time));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file_io::FileInterface;
 
     fn record(first: u64, last: u64, calls: u64, time: u64) -> FileRecord {
         let counters = FileCounters { calls, time, first, last, bytes: 10 * calls, ..FileCounters::default() };
@@ -140,12 +150,49 @@ mod tests {
         let part = cut(io, |_| std::slice::from_ref(&(5..100)));
         let found: Vec<(u64, u64, u64)> =
             part.records.iter().map(|record| (record.counters.calls, record.counters.bytes, record.counters.time)).collect();
-        // The second access ends behind the window, which has a quarter of its time.
+        // The second access ends after the window, which has a quarter of its time.
         assert_eq!(found, [(7, 70, 50), (2, 20, 15)]);
         assert_eq!(part.unlocated, UnlocatedCalls { calls: 5, time: 0 });
         let accesses: Vec<(i64, i64, u32)> =
             part.threads[0].accesses.iter().map(|access| (access.begin, access.end, access.record)).collect();
         assert_eq!(accesses, [(60, 70, 1), (95, 100, 1)]);
+    }
+
+    #[test]
+    fn a_long_call_has_its_time_in_every_part() {
+        let io = RankFileIo {
+            files: vec!["a".into()],
+            records: vec![record(10, 310, 1, 300)],
+            threads: vec![ThreadFileAccesses { thread: 0, accesses: vec![access(10, 310, 1, 0)] }],
+            ..RankFileIo::default()
+        };
+        let parts: Vec<(u64, u64, usize)> = [0..110, 110..210, 210..400]
+            .iter()
+            .map(|window| cut(io.clone(), |_| std::slice::from_ref(window)))
+            .map(|part| (part.records[0].counters.calls, part.records[0].counters.time, part.threads[0].accesses.len()))
+            .collect();
+        assert_eq!(parts, [(0, 100, 1), (0, 100, 1), (1, 100, 1)]);
+    }
+
+    #[test]
+    fn failures_and_calls_that_only_use_a_buffer_are_unlocated() {
+        let one = |record| RankFileIo {
+            files: vec!["a".into()],
+            records: vec![record],
+            threads: vec![ThreadFileAccesses { thread: 0, accesses: vec![access(20, 40, 1, 0)] }],
+            ..RankFileIo::default()
+        };
+        let window = 0..100;
+        let unlocated = |record| {
+            let part = cut(one(record), |_| std::slice::from_ref(&window));
+            (part.unlocated.calls, part.unlocated.time, part.records.first().map_or(0, |record| record.counters.calls))
+        };
+        let mut failing = record(20, 240, 4, 60);
+        failing.counters.failed = 2;
+        assert_eq!(unlocated(failing), (6, 60, 0));
+        // Five calls filled the buffer, and one of them wrote it.
+        let buffered = FileRecord { interface: FileInterface::Stdio, ..record(20, 40, 5, 20) };
+        assert_eq!(unlocated(buffered), (4, 0, 1));
     }
 
     #[test]

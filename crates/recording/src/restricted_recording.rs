@@ -44,12 +44,13 @@ impl Recording {
             return Ok(Vec::new());
         }
         let off_cpu = self.off_cpu(rank.rank)?;
+        let threads = self.excerpt_threads(rank.rank).unwrap_or_default();
+        // A thread without windows was not there.
         let in_windows = |whole: &ThreadUsage| {
-            let intervals = off_cpu.iter().find(|own| own.thread == whole.thread).map_or(&[][..], ThreadOffCpu::intervals);
-            let windows = self.windows(rank.rank, whole.thread).unwrap_or_default();
-            usage_in(whole, windows, intervals)
+            let own = threads.iter().find(|own| own.calls.thread == whole.thread)?;
+            Some(usage_in(whole, &own.windows, off_cpu.iter().find(|off| off.thread == whole.thread)))
         };
-        Ok(rank.usage.iter().map(in_windows).collect())
+        Ok(rank.usage.iter().filter_map(in_windows).collect())
     }
 
     /// Whether it is a part of a recording.
@@ -161,17 +162,21 @@ fn contains(windows: &[Range<i64>], time: i64) -> bool {
 }
 
 /// What a thread used in some windows, given when it was off the processor in them.
-fn usage_in(whole: &ThreadUsage, windows: &[Range<i64>], off_cpu: &[OffCpuInterval]) -> ThreadUsage {
-    let elapsed_ns: u64 = windows.iter().map(|window| (window.end - window.start) as u64).sum();
-    let waiting_ns: u64 = off_cpu.iter().map(|interval| interval.waiting_ns).sum();
-    let blocked_ns: u64 = off_cpu.iter().map(|interval| interval.blocked_ns).sum();
-    let voluntary_switches = off_cpu.iter().filter(|interval| interval.blocked_ns > 0).count() as u64;
+fn usage_in(whole: &ThreadUsage, windows: &[Range<i64>], off_cpu: Option<&ThreadOffCpu>) -> ThreadUsage {
+    let sum = |of: &mut dyn Iterator<Item = u64>| of.fold(0, u64::saturating_add);
+    let (intervals, absences) = off_cpu.map_or((&[][..], &[][..]), |off| (off.intervals(), off.absences()));
+    let inside_ns = sum(&mut windows.iter().map(|window| window.end.abs_diff(window.start)));
+    let absent_ns = sum(&mut absences.iter().map(|absence| absence.end.abs_diff(absence.begin)));
+    let waiting_ns = sum(&mut intervals.iter().map(|interval| interval.waiting_ns));
+    let blocked_ns = sum(&mut intervals.iter().map(|interval| interval.blocked_ns));
+    let voluntary_switches = intervals.iter().filter(|interval| interval.blocked_ns > 0).count() as u64;
+    let elapsed_ns = inside_ns.saturating_sub(absent_ns);
     ThreadUsage {
         elapsed_ns,
-        cpu_ns: elapsed_ns.saturating_sub(waiting_ns + blocked_ns),
+        cpu_ns: elapsed_ns.saturating_sub(waiting_ns).saturating_sub(blocked_ns),
         waiting_ns: Some(waiting_ns),
         voluntary_switches,
-        involuntary_switches: off_cpu.len() as u64 - voluntary_switches,
+        involuntary_switches: intervals.len() as u64 - voluntary_switches,
         minor_faults: None,
         major_faults: None,
         ..whole.clone()
@@ -202,6 +207,7 @@ fn overlapping<'a>(intervals: &'a [OffCpuInterval], window: &Range<i64>) -> impl
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::raw::off_cpu::NO_THREAD;
 
     #[test]
     fn each_window_has_its_share_of_an_interval() {
@@ -221,8 +227,10 @@ mod tests {
             processor: None,
         };
         let whole = ThreadUsage { thread: 1, cpu_ns: 900, minor_faults: Some(7), affinity: "0-1".into(), ..ThreadUsage::default() };
-        let used = usage_in(&whole, &[0..50, 100..200], &[interval(10, 20, 0), interval(120, 150, 25)]);
-        assert_eq!((used.elapsed_ns, used.cpu_ns, used.waiting_ns), (150, 110, Some(15)));
+        let absence = OffCpuInterval { begin: 0, end: 5, processor: Some(NO_THREAD), ..OffCpuInterval::default() };
+        let off = ThreadOffCpu::new(1, vec![absence, interval(10, 20, 0), interval(120, 150, 25)]);
+        let used = usage_in(&whole, &[0..50, 100..200], Some(&off));
+        assert_eq!((used.elapsed_ns, used.cpu_ns, used.waiting_ns), (145, 105, Some(15)));
         assert_eq!((used.voluntary_switches, used.involuntary_switches, used.minor_faults), (1, 1, None));
         assert_eq!((used.thread, &*used.affinity), (1, "0-1"));
     }

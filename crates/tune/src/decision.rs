@@ -255,6 +255,14 @@ mod tests {
     const LINE: &str = r#"{"kind":"problem","time_s":1.0,"what":"late"}"#;
 
     #[test]
+    fn entries_are_found_by_the_time_of_day() {
+        let at = |time_s: f64| TuningLogEntry::Problem { time_s, what: String::new() };
+        let log = vec![TuningLogEntry::Began { time_s: 0.0, since_1970_s: 100.0 }, at(1.0), at(2.0), at(3.0)];
+        assert_eq!(entries_between(log.clone(), 101.5..=102.5), [at(2.0)]);
+        assert_eq!(entries_between(log[1..].to_vec(), 101.5..=102.5).len(), 3, "without a beginning, all");
+    }
+
+    #[test]
     fn an_incomplete_last_line_is_ignored() {
         assert_eq!(log(&format!("{LINE}\n{}", &LINE[..20])).unwrap().unwrap().len(), 1);
         assert_eq!(log(&format!("{LINE}\n{LINE}")).unwrap().unwrap().len(), 2);

@@ -1,4 +1,4 @@
-/* Every collective, blocking and as a call and MPI_Wait, with each rank in turn late by LATE. Arguments: bytes of a vector or block, the root. Rank 0 prints, per
+/* Blocking collectives, and most nonblocking ones followed by MPI_Wait, with each rank in turn late by LATE. Arguments: bytes of a vector or block, the root. Rank 0 prints, per
  * collective, how long the ranks waited in all: a rank waited if it was in the call for more than half of LATE, and then from its entry to
  * that of the late rank. The clock is that of the host. All sleep until they enter, so that nobody who spins keeps another rank from a core.
  */

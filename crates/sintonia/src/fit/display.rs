@@ -15,6 +15,8 @@ use crate::text_layout::{
 };
 
 const MAX_PARTS: usize = 12;
+/// Intervals that are wider by less look the same.
+const SHOWN_WIDENING: f64 = 1.05;
 /// More series than this are shown as one table.
 const MAX_SHOWN_SERIES: usize = 6;
 const NAME_WIDTH: usize = 46;
@@ -184,8 +186,10 @@ fn validation_section(model: &PerformanceModel) -> Vec<String> {
         (_, None) => format!("error {whole}"),
     };
     let widening = match model.interval_widening() {
-        widening if widening > 1.0 => {
-            format!("; they are outside of their interval, so predictions get intervals that are wider (to the power of {widening:.1})")
+        widening if widening >= SHOWN_WIDENING => {
+            format!(
+                "; most of them are outside of their interval, so intervals are made {widening:.1} times as wide (on a logarithmic scale)"
+            )
         }
         _ => String::new(),
     };

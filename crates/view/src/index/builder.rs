@@ -17,7 +17,7 @@ use super::levels::{self, ActivityDensity};
 use super::prefix_sums::{PrefixSumsBuilder, RecordSums};
 use super::site_function::SiteFunction;
 
-/// The traffic of a thread is not added up by time if its calls have more different keys: collectives with as many sizes.
+/// The traffic of a thread is not added up by time if its calls have more different keys: partners, or sizes of collectives.
 const MAX_TRAFFIC_KEYS: usize = 1 << 13;
 
 /// The index data of one rank.
@@ -113,8 +113,10 @@ impl<'a> ThreadIndexBuilder<'a> {
                 let kind = kinds[usize::from(row.descriptor)];
                 let (key, bytes) = keys[usize::from(row.descriptor)];
                 self.sums.add(key, RecordSums { count: 1, ns: duration_ns(row), bytes });
-                if let (Some(traffic), Some((key, bytes))) = (&mut self.traffic, traffic_keys[usize::from(row.descriptor)]) {
-                    traffic.add(key, RecordSums { count: 1, ns: 0, bytes });
+                match (&mut self.traffic, traffic_keys[usize::from(row.descriptor)]) {
+                    (Some(traffic), Some((key, bytes))) => traffic.add(key, RecordSums { count: 1, ns: 0, bytes }),
+                    (Some(traffic), None) => traffic.pass(),
+                    (None, _) => {}
                 }
                 if kind == ActivityKind::Absent {
                     sums = self.mark_init_or_finalize(block.descriptors[usize::from(row.descriptor)].function.role(), row).unwrap_or(sums);

@@ -1,6 +1,7 @@
 //! `communication`: the traffic between ranks, hosts or roles, in the whole run or in a part of it (`from`, `to`).
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -15,8 +16,11 @@ use crate::timeline::SelectedTraffic;
 
 pub(super) const SUBJECT: PageSubject = PageSubject { name: "communication", is_available: |_| true, answer };
 
-/// The number of pairs of ranks that are listed where a label is several ranks.
+/// The number of pairs of ranks that are listed for each unit where a label is several ranks.
 const MAX_PAIRS: usize = 64;
+
+/// With more ranks, single pairs are not listed: all of them have to be added up.
+const MAX_LISTED_RANKS: u32 = 1024;
 
 /// The maximum number of labels; beyond it, neighbours are merged.
 const MAX_LABELS: usize = 512;
@@ -31,17 +35,18 @@ fn answer(open: &Arc<ViewSession>, question: &PageQuery) -> Result<QueryAnswer, 
     };
     let most = question.parse_param("most")?.unwrap_or(MAX_LABELS).clamp(1, MAX_LABELS);
     let is_part = question.param("from").is_some() || question.param("to").is_some();
+    let by = question.param("by").unwrap_or("rank");
     let answer = |labels: Vec<RankGroup>| {
-        let labels = merge_neighbours(labels, most);
+        let request = MatrixRequest { opened, collectives, labels: merge_neighbours(labels, most), lists_ranks: by == "rank" };
         if is_part {
             return opened.with_timeline(|timeline| {
                 let SelectedTraffic { ranks, left_out } = timeline.traffic(question)?;
-                Ok(matrix_answer(opened, &ranks, collectives, &labels, Some(left_out)))
+                Ok(request.answer(&ranks, Some(left_out)))
             });
         }
-        opened.with_traffic(|traffic| Ok(matrix_answer(opened, traffic, collectives, &labels, None)))
+        opened.with_traffic(|traffic| Ok(request.answer(traffic, None)))
     };
-    match question.param("by").unwrap_or("rank") {
+    match by {
         "rank" => answer(by_rank(&opened.recording)),
         "host" => answer(group_by_host(&opened.recording, &all_ranks(&opened.recording))),
         "role" => opened.with_program(|program| {
@@ -52,42 +57,60 @@ fn answer(open: &Arc<ViewSession>, question: &PageQuery) -> Result<QueryAnswer, 
     }
 }
 
-/// `part`: what is not counted in a part of the run, for which the time of pairs is not known.
-fn matrix_answer(
-    opened: &OpenRecording,
-    traffic: &[RankTraffic],
+/// The matrix that is asked for.
+struct MatrixRequest<'a> {
+    opened: &'a OpenRecording,
     collectives: bool,
-    labels: &[RankGroup],
-    part: Option<Vec<&'static str>>,
-) -> QueryAnswer {
-    let ranks = opened.recording.header.rank_count();
-    let mut label_of = vec![0; ranks as usize];
-    for (number, label) in labels.iter().enumerate() {
-        label.ranks.iter().for_each(|rank| label_of[*rank as usize] = number as u32);
-    }
-    let has_seconds = !opened.recording.header.profile && part.is_none();
-    let matrix = CommunicationMatrix::from_traffic(&opened.recording, traffic, collectives, &label_of);
-    let left_out: Vec<&str> = matrix.omitted.notes().chain(part.into_iter().flatten()).collect();
-    let mut answer = json!({
-        "labels": labels.iter().map(|label| &label.label).collect::<Vec<_>>(),
-        "ranks": labels.iter().map(|label| &label.rank_ranges).collect::<Vec<_>>(),
-        "left_out": left_out,
-    });
-    extend(&mut answer, pair_columns(matrix, usize::MAX, has_seconds));
-    // Which ranks of two labels exchange most is not in the matrix.
-    if labels.len() < ranks as usize {
-        let each: Vec<u32> = (0..ranks).collect();
-        let by_rank = CommunicationMatrix::from_traffic(&opened.recording, traffic, collectives, &each);
-        answer["heaviest"] = pair_columns(by_rank, MAX_PAIRS, has_seconds);
-    }
-    QueryAnswer::json(&answer)
+    labels: Vec<RankGroup>,
+    /// Whether a label stands for single ranks, which are listed where it is several of them.
+    lists_ranks: bool,
 }
 
-/// The pairs with most bytes, as columns.
-fn pair_columns(matrix: CommunicationMatrix, most: usize, has_seconds: bool) -> Value {
+impl MatrixRequest<'_> {
+    /// `part`: what is not counted in a part of the run, for which the time of pairs is not known.
+    fn answer(&self, traffic: &[RankTraffic], part: Option<Vec<&'static str>>) -> QueryAnswer {
+        let ranks = self.opened.recording.header.rank_count();
+        let mut label_of = vec![0; ranks as usize];
+        for (number, label) in self.labels.iter().enumerate() {
+            label.ranks.iter().for_each(|rank| label_of[*rank as usize] = number as u32);
+        }
+        let has_seconds = !self.opened.recording.header.profile && part.is_none();
+        let matrix = self.matrix(traffic, &label_of);
+        let left_out: Vec<&str> = matrix.omitted.notes().chain(part.into_iter().flatten()).collect();
+        let mut answer = json!({
+            "labels": self.labels.iter().map(|label| &label.label).collect::<Vec<_>>(),
+            "ranks": self.labels.iter().map(|label| &label.rank_ranges).collect::<Vec<_>>(),
+            "left_out": left_out,
+        });
+        extend(&mut answer, pair_columns(matrix, has_seconds));
+        // Which ranks of two labels exchange most is not in the matrix.
+        if self.lists_ranks && self.labels.len() < ranks as usize && ranks <= MAX_LISTED_RANKS {
+            let each: Vec<u32> = (0..ranks).collect();
+            answer["heaviest"] = pair_columns(heaviest_pairs(self.matrix(traffic, &each)), has_seconds);
+        }
+        QueryAnswer::json(&answer)
+    }
+
+    fn matrix(&self, traffic: &[RankTraffic], group_of: &[u32]) -> CommunicationMatrix {
+        CommunicationMatrix::from_traffic(&self.opened.recording, traffic, self.collectives, group_of)
+    }
+}
+
+/// The pairs with most bytes, with most messages and with most time.
+fn heaviest_pairs(matrix: CommunicationMatrix) -> CommunicationMatrix {
+    let mut pairs: Vec<((u32, u32), MatrixCell)> = matrix.cells.into_iter().collect();
+    let mut cells = BTreeMap::new();
+    for of in [|cell: &MatrixCell| cell.bytes, |cell: &MatrixCell| cell.messages, |cell: &MatrixCell| cell.call_ns] {
+        pairs.sort_by_key(|(_, cell)| Reverse(of(cell)));
+        cells.extend(pairs.iter().take(MAX_PAIRS).copied());
+    }
+    CommunicationMatrix { cells, ..CommunicationMatrix::default() }
+}
+
+/// The pairs as columns, most bytes first.
+fn pair_columns(matrix: CommunicationMatrix, has_seconds: bool) -> Value {
     let mut heaviest_first: Vec<((u32, u32), MatrixCell)> = matrix.cells.into_iter().collect();
     heaviest_first.sort_by_key(|(_, cell)| Reverse(cell.bytes));
-    heaviest_first.truncate(most);
     let (pairs, cells): (Vec<(u32, u32)>, Vec<MatrixCell>) = heaviest_first.into_iter().unzip();
     let seconds = || cells.iter().map(|cell| cell.call_ns as f64 * 1e-9).collect::<Vec<f64>>();
     json!({

@@ -17,8 +17,10 @@ pub(crate) struct SelectedTraffic {
     pub left_out: Vec<&'static str>,
 }
 
-const PERSISTENT: &str = "persistent operations; which of them were started in a part of the run is not stored";
-const TOO_MANY_SIZES: &str = "threads with collectives of thousands of sizes";
+const PERSISTENT: &str =
+    "persistent operations are not counted in a part of the run: the index does not say which of them were started when";
+const TOO_MANY_SIZES: &str =
+    "the messages of threads with thousands of different partners or sizes of collectives are not counted in a part of the run";
 
 impl SelectedTraffic {
     pub(super) fn read(context: TimelineContext, query: &PageQuery) -> Result<SelectedTraffic, QueryError> {

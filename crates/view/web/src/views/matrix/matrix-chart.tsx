@@ -102,7 +102,7 @@ export function MatrixChart({ answer, recording, by }: Props) {
                     <HeaviestPairs matrix={matrix} size={recording.ranks} />
                     {answer.left_out?.map((sentence) => (
                         <p key={sentence} class="muted">
-                            Not counted: {sentence}
+                            {sentence.charAt(0).toUpperCase() + sentence.slice(1)}.
                         </p>
                     ))}
                 </div>
