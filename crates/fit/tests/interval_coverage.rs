@@ -281,7 +281,7 @@ const GRID_CONDITIONS: [GridCondition; 4] = [
     on_grid("noise 3 %, 3 repetitions", 0.03, false, [0.92, 0.80, 1.3, 0.05]),
     on_grid("8 sizes and 8 processes, noise 3 %, 3 repetitions", 0.03, true, [0.92, 0.80, 1.3, 0.05]),
     on_grid("noise 20 %, 3 repetitions", 0.2, false, [0.87, 0.70, 5.5, 0.25]),
-    on_grid("noise 50 %, 3 repetitions", 0.5, false, [0.87, 0.60, 20.0, 0.5]),
+    on_grid("noise 50 %, 3 repetitions", 0.5, false, [0.87, 0.60, 20.0, 0.65]),
 ];
 
 const KNOWN_PRODUCT_LAWS: [ProductLawFamily; 6] = [
