@@ -83,7 +83,7 @@ fn what_a_part_cannot_tell_is_said() {
     let end = ranks[0].last().unwrap().leave;
     let enter = ranks[0][ranks[0].len() - 2].leave;
     let last = ranks[0].pop().unwrap();
-    ranks[0].push(call("MPI_Start").at(enter as u64, enter as u64 + 1));
+    ranks[0].push(call("MPI_Start").at(enter, enter + 1));
     ranks[0].push(last);
     let timeline = RecordingTimeline::open(sample::recording(folder.path(), &ranks), &|_| ()).unwrap();
     let params = [("to".to_owned(), end.to_string())].into();
