@@ -139,7 +139,11 @@ function heavyPairs({ answer, unit, pairs }: Matrix, size: number): HeavyPair[] 
     const listed = heaviest
         ? heaviest.from.map((from, entry) => {
               const to = heaviest.to[entry] ?? from;
-              return { name: `${from} → ${to}`, ranks: formatRanks([from, to].sort((one, other) => one - other)), value: valuesOf(heaviest, unit)[entry] ?? 0 };
+              return {
+                  name: `${from} → ${to}`,
+                  ranks: formatRanks([from, to].sort((one, other) => one - other)),
+                  value: valuesOf(heaviest, unit)[entry] ?? 0,
+              };
           })
         : pairs.map(({ from, to, value }) => ({ name: `${labels[from]} → ${labels[to]}`, ranks: pairRanks(answer, from, to, size), value }));
     return listed.sort((one, other) => other.value - one.value).slice(0, MAX_PAIRS);
