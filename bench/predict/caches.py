@@ -12,13 +12,16 @@ import json
 import random
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE.parent / "replay"))
+
+from accuracy import run  # noqa: E402
+
 LAUNCHER = ["mpirun.openmpi", "--allow-run-as-root", "--bind-to", "core", "-n", "2"]
 
 # Command with {n}, the sizes inside the cache, the sizes outside of it.
@@ -27,10 +30,6 @@ PROGRAMS = {
     "NPB CG": ("{programs}/cg.{n}", [1400, 2000, 2800, 4000], [5600, 22400]),
     "miniFE": ("{programs}/minife nx={n} ny={n} nz={n}", [12, 14, 16, 18, 20], [40, 64]),
 }
-
-
-def run(words, **options):
-    return subprocess.run([str(word) for word in words], check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options).stdout
 
 
 class Study:

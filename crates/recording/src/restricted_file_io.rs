@@ -19,54 +19,73 @@ enum CallRange {
     Across,
 }
 
+/// What the accesses of a record tell.
+#[derive(Clone, Copy, Default)]
+struct TimedCalls {
+    /// In the windows.
+    inside: FileCounters,
+    /// Everywhere.
+    all: UnlocatedCalls,
+}
+
 /// What was done in the windows of each thread.
 pub(crate) fn cut<'a>(io: RankFileIo, windows_of: impl Fn(u16) -> &'a [Range<i64>]) -> RankFileIo {
     let ranges: Vec<CallRange> = io.records.iter().map(|record| range_of(record, windows_of(record.thread))).collect();
-    let mut found: Vec<FileCounters> = vec![FileCounters::default(); io.records.len()];
-    let mut timed: Vec<UnlocatedCalls> = vec![UnlocatedCalls::default(); io.records.len()];
-    let mut threads = Vec::new();
-    for thread in &io.threads {
-        let windows = windows_of(thread.thread);
-        let mut accesses = Vec::new();
-        for access in &thread.accesses {
-            let record = access.record as usize;
-            if ranges[record] == CallRange::Across && io.records[record].counters.failed > 0 {
-                continue;
-            }
-            timed[record].add(access.calls, access.time);
-            if let Some(part) = part_in(access, windows) {
-                add(&mut found[record], &part, io.records[record].operation);
-                accesses.push(part);
-            }
-        }
-        threads.push(ThreadFileAccesses { thread: thread.thread, accesses });
-    }
-    let mut unlocated = UnlocatedCalls::default();
-    let mut numbers: Vec<u32> = Vec::new();
-    let mut records: Vec<FileRecord> = Vec::new();
-    for (index, mut record) in io.records.into_iter().enumerate() {
-        match ranges[index] {
-            CallRange::Inside => {}
-            CallRange::Outside => record.counters = FileCounters::default(),
-            CallRange::Across => {
-                let whole = record.counters;
-                let calls = whole.calls.saturating_add(whole.failed).saturating_sub(timed[index].calls);
-                unlocated.add(calls, whole.time.saturating_sub(timed[index].time));
-                record.counters = FileCounters { furthest: whole.furthest, ..found[index] };
-            }
-        }
+    let mut timed = vec![TimedCalls::default(); io.records.len()];
+    let mut threads: Vec<ThreadFileAccesses> =
+        io.threads.iter().map(|thread| cut_thread(thread, windows_of(thread.thread), &io.records, &ranges, &mut timed)).collect();
+    let mut part = RankFileIo { files: io.files, ..RankFileIo::default() };
+    // By number in the whole: that in the part.
+    let mut numbers: Vec<Option<u32>> = Vec::new();
+    for ((record, range), timed) in io.records.into_iter().zip(ranges).zip(timed) {
+        let counters = cut_counters(&record.counters, range, &timed, &mut part.unlocated);
         // A call that goes on after its window counts with its time only.
-        let FileCounters { calls, failed, time, .. } = record.counters;
-        let is_used = calls.max(failed).max(time) > 0;
-        numbers.push(if is_used { records.len() as u32 } else { u32::MAX });
-        records.extend(is_used.then_some(record));
+        let is_used = counters.calls.max(counters.failed).max(counters.time) > 0;
+        numbers.push(is_used.then_some(part.records.len() as u32));
+        part.records.extend(is_used.then_some(FileRecord { counters, ..record }));
     }
     for thread in &mut threads {
-        thread.accesses.retain(|access| numbers[access.record as usize] != u32::MAX);
-        thread.accesses.iter_mut().for_each(|access| access.record = numbers[access.record as usize]);
+        let renumbered = |access: &FileAccess| Some(FileAccess { record: numbers[access.record as usize]?, ..*access });
+        thread.accesses = thread.accesses.iter().filter_map(renumbered).collect();
     }
     threads.retain(|thread| !thread.accesses.is_empty());
-    RankFileIo { files: io.files, records, threads, unlocated }
+    RankFileIo { threads, ..part }
+}
+
+/// The accesses of a thread in its windows; adds up what they tell of their records.
+fn cut_thread(
+    thread: &ThreadFileAccesses,
+    windows: &[Range<i64>],
+    records: &[FileRecord],
+    ranges: &[CallRange],
+    timed: &mut [TimedCalls],
+) -> ThreadFileAccesses {
+    let mut accesses = Vec::new();
+    for access in &thread.accesses {
+        let record = access.record as usize;
+        if ranges[record] == CallRange::Across && records[record].counters.failed > 0 {
+            continue;
+        }
+        timed[record].all.add(access.calls, access.time);
+        if let Some(part) = part_in(access, windows) {
+            add(&mut timed[record].inside, &part, records[record].operation);
+            accesses.push(part);
+        }
+    }
+    ThreadFileAccesses { thread: thread.thread, accesses }
+}
+
+/// The part of some counters in the windows.
+fn cut_counters(whole: &FileCounters, range: CallRange, timed: &TimedCalls, unlocated: &mut UnlocatedCalls) -> FileCounters {
+    match range {
+        CallRange::Inside => *whole,
+        CallRange::Outside => FileCounters::default(),
+        CallRange::Across => {
+            let calls = whole.calls.saturating_add(whole.failed).saturating_sub(timed.all.calls);
+            unlocated.add(calls, whole.time.saturating_sub(timed.all.time));
+            FileCounters { furthest: whole.furthest, ..timed.inside }
+        }
+    }
 }
 
 fn range_of(record: &FileRecord, windows: &[Range<i64>]) -> CallRange {
@@ -89,8 +108,9 @@ fn part_in(access: &FileAccess, windows: &[Range<i64>]) -> Option<FileAccess> {
     let overlapping = windows[next..].iter().take_while(|window| window.start < access.end);
     let ends = overlapping.clone().any(|window| access.end <= window.end);
     let parts = overlapping.map(|window| access.begin.max(window.start)..access.end.min(window.end)).filter(|part| part.start < part.end);
-    let (begin, end, ns) = parts
-        .fold((i64::MAX, i64::MIN, 0), |(begin, end, ns), part| (begin.min(part.start), end.max(part.end), ns + (part.end - part.start)));
+    let (begin, end, ns) = parts.fold((i64::MAX, i64::MIN, 0_u64), |(begin, end, ns), part| {
+        (begin.min(part.start), end.max(part.end), ns.saturating_add(part.end.abs_diff(part.start)))
+    });
     if ns == 0 {
         return None;
     }
